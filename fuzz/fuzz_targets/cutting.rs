@@ -24,7 +24,7 @@ fuzz_target!(init: write_seeds(), |data: &[u8]| {
     let slow = &dialects[usize::from(*dialect) % dialects.len()];
     let fast = Arc::new(Dialect {
         family: if slow.format == Grammar::Csv { Family::Csv } else { Family::Text },
-        delimiter: slow.delimiter,
+        delimiter: slow.delimiter.into(),
         quote: slow.quote,
         escape: slow.escape,
         null: slow.null.clone(),

@@ -274,7 +274,7 @@ mod tests {
         let dialect = o.dialect;
         assert_eq!(
             (dialect.delimiter, dialect.quote, dialect.escape),
-            (Some(b';'), Some(b'\''), Some(b'\\'))
+            (Some(b';'.into()), Some(b'\''), Some(b'\\'))
         );
         assert_eq!((dialect.null.as_deref(), dialect.default.as_deref()), (Some("\\N"), Some("-")));
         assert_eq!((o.skip_lines, o.limit), (3, Some(9)));
@@ -366,19 +366,23 @@ mod tests {
     #[test]
     fn a_tab_can_be_typed_and_a_wrong_delimiter_is_named() {
         for tab in ["\\t", "tab", "\t"] {
-            assert_eq!(options(&["a", "--delimiter", tab]).input.dialect.delimiter, Some(b'\t'));
+            assert_eq!(options(&["a", "--delimiter", tab]).input.dialect.delimiter, Some(b'\t'.into()));
         }
-        assert_eq!(options(&["a", "--delimiter", "-"]).input.dialect.delimiter, Some(b'-'));
-        assert_eq!(options(&["a", "--delimiter", "\\x1F"]).input.dialect.delimiter, Some(0x1F));
+        assert_eq!(options(&["a", "--delimiter", "-"]).input.dialect.delimiter, Some(b'-'.into()));
+        assert_eq!(options(&["a", "--delimiter", "\\x1F"]).input.dialect.delimiter, Some(0x1F.into()));
+        for (typed, bytes) in [("||", "||"), ("§", "§"), ("\\t|\\t", "\t|\t"), (", ", ", "), ("\\x1", "\\x1")]
+        {
+            let found = options(&["a", "--delimiter", typed]).input.dialect.delimiter;
+            assert_eq!(found.unwrap().to_string(), bytes);
+        }
         for (bad, says) in [
-            ("||", "--delimiter takes one byte: \"||\" has 2"),
-            ("§", "--delimiter takes one byte: \"§\" has 2 bytes in UTF-8"),
-            ("", "--delimiter takes one byte: \"\" is empty"),
+            ("=====", "--delimiter has at most 4 bytes: \"=====\" has 5"),
+            ("", "--delimiter is empty"),
             ("\\n", "--delimiter takes one byte: \"\\\\n\" ends a line and cannot be used"),
             ("\\x0a", "--delimiter takes one byte: \"\\\\x0a\" ends a line and cannot be used"),
             ("\\x00", "--delimiter takes one byte: \"\\\\x00\" cannot occur in PostgreSQL's text"),
             ("\\xa7", "--delimiter takes one byte: \"\\\\xa7\" is byte 167, which is no character in UTF-8"),
-            ("\\x1", "--delimiter takes one byte: \"\\\\x1\" has 3"),
+            ("a\nb", "--delimiter cannot contain a line end: \"a\\nb\""),
         ] {
             assert_eq!(refusal(&["a", "--delimiter", bad]), says);
         }

@@ -93,7 +93,7 @@ mod tests {
             creates_table: true,
             dialect: DialectSummary {
                 format: "csv",
-                delimiter: Some('\t'),
+                delimiter: Some("\t".to_owned()),
                 quote: Some('\''),
                 escape: Some('\\'),
                 null: Some(String::new()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howdah::options::{DateFormat, Format, HeaderOption, OnError, RejectLimit, Thousands};
+use howdah::options::{DateFormat, Delimiter, Format, HeaderOption, OnError, RejectLimit, Thousands};
 use howdah::{Error, LoadOptions};
 
 use crate::args::{Columns, Input, Tolerance};
@@ -51,7 +51,7 @@ pub(crate) fn options(
     of_input.thousands = input.thousands.as_deref().map(Thousands::parse).transpose()?;
     of_input.booleans = input.booleans.iter().map(|pair| booleans(pair)).collect::<Result<_, _>>()?;
     of_input.date_format = input.date_format.as_deref().map(DateFormat::parse).transpose()?;
-    of_input.dialect.delimiter = byte("--delimiter", &input.delimiter)?;
+    of_input.dialect.delimiter = input.delimiter.as_deref().map(delimiter).transpose()?;
     of_input.dialect.null.clone_from(&input.null);
     of_input.dialect.default = default.cloned();
     of_input.dialect.quote = byte("--quote", &input.quote)?;
@@ -76,7 +76,16 @@ fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
         .ok_or_else(|| Error::usage(format!("--reject-limit takes a number of records or P%, not {text:?}")))
 }
 
-/// The single byte of `--delimiter`, `--quote` or `--escape`; shells make a real tab hard to type.
+/// What `--delimiter` stands for; shells make a real tab hard to type.
+fn delimiter(text: &str) -> Result<Delimiter, Error> {
+    match text {
+        "tab" | "\\n" | "\\r" => one_byte("--delimiter", text).map(Delimiter::from),
+        _ if text.len() == 4 && text.starts_with("\\x") => one_byte("--delimiter", text).map(Delimiter::from),
+        _ => Ok(Delimiter::new(&text.replace("\\t", "\t"))?),
+    }
+}
+
+/// The single byte of an option; shells make a real tab hard to type.
 fn one_byte(option: &str, text: &str) -> Result<u8, Error> {
     let refuse = |why: &str| Error::usage(format!("{option} takes one byte: {text:?} {why}"));
     match text.as_bytes() {

@@ -2,8 +2,8 @@
 
 use howdah::name::{self, TableName};
 use howdah::options::{
-    ColumnCompression, ColumnNames, DateFormat, Encoding, Format, HeaderOption, Indexes, Inference, Mode,
-    OnError, OnNul, RejectLimit, Thousands, WritePath,
+    ColumnCompression, ColumnNames, DateFormat, Delimiter, Encoding, Format, HeaderOption, Indexes,
+    Inference, Mode, OnError, OnNul, RejectLimit, Thousands, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -47,7 +47,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "dry_run" => options.target.dry_run = given.flag()?,
         "format" => options.input.format = Some(given.format()?),
         "encoding" => options.input.encoding = Some(Encoding::named(&given.text()?)?),
-        "delimiter" => dialect.delimiter = Some(given.byte()?),
+        "delimiter" => dialect.delimiter = Some(Delimiter::new(&given.text()?)?),
         "null" => dialect.null = Some(given.text()?),
         "default" => dialect.default = Some(given.text()?),
         "quote" => dialect.quote = Some(given.byte()?),

@@ -3,6 +3,7 @@
 use howdah_message::{Message, setting};
 
 use crate::Format;
+use crate::delimiter::Delimiter;
 use crate::error::Error;
 
 /// COPY's options of the same names. `None` = the format's default.
@@ -11,13 +12,13 @@ use crate::error::Error;
 /// use howdah_source::DialectOptions;
 ///
 /// let options = DialectOptions::default().delimiter(b';').null("NA");
-/// assert_eq!(options.delimiter, Some(b';'));
+/// assert_eq!(options.delimiter.unwrap().as_bytes(), b";");
 /// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DialectOptions {
-    /// One byte between fields; default `,` (CSV), tab (TSV, text).
-    pub delimiter: Option<u8>,
+    /// What stands between fields, in CSV and TSV up to four bytes; default `,` (CSV), tab (TSV, text).
+    pub delimiter: Option<Delimiter>,
     /// The string that stands for NULL; default: empty (CSV, TSV), `\N` (text).
     pub null: Option<String>,
     /// The string that stands for the column's DEFAULT; PostgreSQL 16 and later; default: none.
@@ -29,10 +30,10 @@ pub struct DialectOptions {
 }
 
 impl DialectOptions {
-    /// Sets the byte between fields.
+    /// Sets what stands between fields: a byte, or a [`Delimiter`].
     #[must_use]
-    pub fn delimiter(mut self, delimiter: u8) -> Self {
-        self.delimiter = Some(delimiter);
+    pub fn delimiter(mut self, delimiter: impl Into<Delimiter>) -> Self {
+        self.delimiter = Some(delimiter.into());
         self
     }
 
@@ -65,13 +66,13 @@ impl DialectOptions {
     }
 }
 
-/// A checked dialect. One byte each for the structural characters, as in COPY.
+/// A checked dialect. One byte each for the structural characters, as in COPY, but for delimiters of CSV.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
     /// CSV rules, COPY's text rules, or JSON, of which the others say nothing.
     pub family: Family,
     /// Between fields.
-    pub delimiter: u8,
+    pub delimiter: Delimiter,
     /// CSV: starts and ends quoting, anywhere in a field.
     pub quote: u8,
     /// CSV: inside quotes, makes the next quote or escape literal.
@@ -106,7 +107,7 @@ impl Default for Dialect {
     /// COPY's CSV.
     fn default() -> Self {
         let (null, default) = (Vec::new(), None);
-        Dialect { family: Family::Csv, delimiter: b',', quote: b'"', escape: b'"', null, default }
+        Dialect { family: Family::Csv, delimiter: b','.into(), quote: b'"', escape: b'"', null, default }
     }
 }
 
@@ -125,7 +126,7 @@ impl Dialect {
         if family.is_json() {
             return Ok(Dialect {
                 family,
-                delimiter: b'\n',
+                delimiter: b'\n'.into(),
                 quote: b'"',
                 escape: b'\\',
                 null: Vec::new(),
@@ -149,7 +150,7 @@ impl Dialect {
         });
         let dialect = Dialect {
             family,
-            delimiter: options.delimiter.unwrap_or(if format == Format::Csv { b',' } else { b'\t' }),
+            delimiter: options.delimiter.unwrap_or(if format == Format::Csv { b',' } else { b'\t' }.into()),
             quote,
             escape: options.escape.unwrap_or(quote),
             null: null.into_bytes(),
@@ -164,11 +165,11 @@ impl Dialect {
         let refuse = |message: Message| Err(Error::usage(message));
         let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         for (byte, name) in [
-            (self.delimiter, setting::DELIMITER),
-            (self.quote, setting::QUOTE),
-            (self.escape, setting::ESCAPE),
+            (self.delimiter.byte(), setting::DELIMITER),
+            (Some(self.quote), setting::QUOTE),
+            (Some(self.escape), setting::ESCAPE),
         ] {
-            if is_line_end(&byte) || byte == 0 || !byte.is_ascii() {
+            if byte.is_some_and(|byte| is_line_end(&byte) || byte == 0 || !byte.is_ascii()) {
                 return refuse(message![name, " must be one ASCII character other than a line end"]);
             }
         }
@@ -177,7 +178,7 @@ impl Dialect {
             if marker.iter().any(is_line_end) {
                 return refuse(message![name, " cannot contain a line end"]);
             }
-            if marker.contains(&self.delimiter) {
+            if self.delimiter.is_in(marker) {
                 return refuse(message![name, " cannot contain the delimiter"]);
             }
             if self.family == Family::Csv && marker.contains(&self.quote) {
@@ -191,9 +192,19 @@ impl Dialect {
             Family::Csv if self.delimiter == self.quote => {
                 refuse(message![setting::DELIMITER, " and ", setting::QUOTE, " must be different"])
             }
-            Family::Text if b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&self.delimiter) => refuse(
-                "the text format cannot use this delimiter: it would be read as part of an escape".into(),
-            ),
+            Family::Csv if self.delimiter.as_bytes().contains(&self.quote) => {
+                refuse(message![setting::DELIMITER, " cannot contain the quote character"])
+            }
+            Family::Text => match self.delimiter.byte() {
+                None => refuse(message![
+                    setting::DELIMITER,
+                    " is one byte in the text format; CSV can have up to four"
+                ]),
+                Some(byte) if b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&byte) => refuse(
+                    "the text format cannot use this delimiter: it would be read as part of an escape".into(),
+                ),
+                Some(_) => Ok(()),
+            },
             _ => Ok(()),
         }
     }

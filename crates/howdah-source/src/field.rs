@@ -210,7 +210,7 @@ mod tests {
         fn the_fast_way_to_unquote_gives_what_the_plain_one_gives(raw in "[\"x]{0,80}", old in 0_usize..90) {
             let dialect = Dialect {
                 family: super::super::dialect::Family::Csv,
-                delimiter: b',',
+                delimiter: b','.into(),
                 quote: b'"',
                 escape: b'"',
                 null: Vec::new(),

@@ -39,6 +39,7 @@
 extern crate howdah_message;
 
 pub mod batches;
+mod delimiter;
 mod dialect;
 mod error;
 mod field;
@@ -60,6 +61,7 @@ pub mod tuples;
 pub use arrow_array;
 /// In whose words their columns are.
 pub use arrow_schema;
+pub use delimiter::Delimiter;
 pub use dialect::{Dialect, DialectOptions, Eol, Family};
 pub use error::{Error, ErrorKind, Location};
 pub use field::{Field, Form};

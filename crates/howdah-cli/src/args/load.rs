@@ -121,8 +121,8 @@ pub(crate) struct Connection {
 #[derive(Debug, Args)]
 #[command(next_help_heading = INPUT_HEADING)]
 pub(crate) struct Input {
-    /// The byte between fields, \t for a tab, \x01 for byte 1 [default: guessed; tsv, text: tab]
-    #[arg(long, value_name = "BYTE", allow_hyphen_values = true)]
+    /// What stands between fields, as ; or ||; \t: a tab, \x01: byte 1 [default: guessed; tsv, text: tab]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<String>,
 
     /// What stands for NULL [default: guessed, else an empty field; text: \N]
@@ -177,7 +177,7 @@ pub(crate) struct Columns {
     #[arg(long, value_name = "SRC=DST")]
     pub(crate) map: Vec<String>,
 
-    /// Fields, by their names, that are not loaded: a,b [default: none]
+    /// Fields, by their names or numbers, that are not loaded: a,b [default: none]
     #[arg(long, value_name = "LIST")]
     pub(crate) skip_columns: Vec<String>,
 }

@@ -37,7 +37,7 @@ fn a_wrong_command_line_ends_with_2_and_leaves_stdout_empty() {
         &["load"],
         &["nonsense"],
         &["load", "x.csv", "--nonsense"],
-        &["load", "x.csv", "--delimiter", "||"],
+        &["load", "x.csv", "--delimiter", "====="],
         &["load", "x.csv", "--columns", "a,,b"],
         &["load", "-"],
         &["dataset", "nonsense"],

@@ -38,9 +38,9 @@ pub struct Provenance {
     /// The values had types, of Parquet or Arrow: they are not rounded when they are read again.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub had_types: bool,
-    /// The byte between fields, where it is not the format's own.
+    /// What stands between fields, where it is not the format's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub delimiter: Option<char>,
+    pub delimiter: Option<String>,
     /// The quote, where it is not `"`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub quote: Option<char>,

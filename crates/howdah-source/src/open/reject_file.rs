@@ -170,7 +170,7 @@ fn header(load: &Provenance) -> String {
         None => field(load, &format!("{SKIPPED}{at}")),
     });
     let names = load.file_column.iter().map(|name| field(load, name)).chain(names);
-    names.collect::<Vec<_>>().join(&delimiter(load).to_string()) + "\n"
+    names.collect::<Vec<_>>().join(delimiter(load)) + "\n"
 }
 
 /// A record of JSON as a line, with the file it came from where that is a column of its own. A carriage return is what a
@@ -191,11 +191,11 @@ fn one_line(mut raw: Vec<u8>, file: Option<(&str, &str)>) -> Vec<u8> {
 /// What comes before a record where the file it came from is a column of its own.
 fn put_first(load: &Provenance, file: &str, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(field(load, file).as_bytes());
-    bytes.extend_from_slice(delimiter(load).to_string().as_bytes());
+    bytes.extend_from_slice(delimiter(load).as_bytes());
 }
 
-fn delimiter(load: &Provenance) -> char {
-    load.delimiter.unwrap_or(if load.format == "csv" { ',' } else { '\t' })
+fn delimiter(load: &Provenance) -> &str {
+    load.delimiter.as_deref().unwrap_or(if load.format == "csv" { "," } else { "\t" })
 }
 
 /// A value as a field of the records' dialect.

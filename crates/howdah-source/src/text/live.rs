@@ -238,8 +238,12 @@ mod tests {
 
     #[test]
     fn the_line_that_ends_the_data_of_copy_text_ends_it() {
-        let text =
-            Dialect { family: Family::Text, delimiter: b'\t', null: b"\\N".into(), ..Dialect::default() };
+        let text = Dialect {
+            family: Family::Text,
+            delimiter: b'\t'.into(),
+            null: b"\\N".into(),
+            ..Dialect::default()
+        };
         let pieces = cut("1\ta\\\nb\n\\.\nmore\n", 3, text);
         assert_eq!(pieces.iter().map(|piece| &*piece.2).collect::<String>(), "1\ta\\\nb\n");
     }

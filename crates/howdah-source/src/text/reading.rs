@@ -141,7 +141,7 @@ impl SampleReading {
     }
 
     fn needs_quotes(&self, byte: u8) -> bool {
-        byte == self.dialect.delimiter || matches!(byte, b'\n' | b'\r')
+        byte == self.dialect.delimiter.first() || matches!(byte, b'\n' | b'\r')
     }
 
     /// What stands between the quotes of `raw`; `None` where they do not enclose it.

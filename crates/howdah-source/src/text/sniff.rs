@@ -3,6 +3,7 @@
 
 use howdah_message::{Mention, Message, Setting, setting};
 
+use crate::delimiter::Delimiter;
 use crate::dialect::{Dialect, Family};
 use crate::error::Error;
 use crate::text::reading::{Sample, SampleReading, first_difference};
@@ -10,13 +11,18 @@ use crate::text::reading::{Sample, SampleReading, first_difference};
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
+/// Delimiters of two bytes that are looked for, and fewer fields than this between them may be an accident: an IPv6 address has one
+/// pair of colons.
+const WIDE: [(&str, u8); 2] = [("||", b'|'), ("::", b':')];
+const ENOUGH_FIELDS: usize = 3;
+
 /// Below so many records, agreement may be an accident: what COPY's defaults read stays.
 const ENOUGH_TO_DOUBT: usize = 3;
 
 /// What may be guessed: what the user did not say.
 #[derive(Debug, Clone, Copy)]
 pub struct Unsaid {
-    /// The byte between fields.
+    /// What stands between fields.
     pub delimiter: bool,
     /// The quote.
     pub quote: bool,
@@ -50,11 +56,11 @@ pub fn sniff(
     if usual.family != Family::Csv || sample.bytes.is_empty() {
         return Ok(usual.clone());
     }
-    let plain = |delimiter: u8| Dialect { delimiter, ..usual.clone() };
+    let plain = |delimiter: Delimiter| Dialect { delimiter, ..usual.clone() };
     let mut delimiters = delimiters(sample, usual, unsaid);
     let first = SampleReading::of(sample, usual, false);
-    let fits = |delimiter: &u8| fit(&SampleReading::of(head(sample), &plain(*delimiter), false).first);
-    let named: Vec<u8> =
+    let fits = |delimiter: &Delimiter| fit(&SampleReading::of(head(sample), &plain(*delimiter), false).first);
+    let named: Vec<Delimiter> =
         delimiters.iter().copied().filter(|delimiter| fits(delimiter) == Fit::Names).collect();
     let usual_fits = fit(&first.first) == Fit::Count && first.is_consistent();
     let certain = match named[..] {
@@ -81,6 +87,9 @@ pub fn sniff(
     if let Some(best) = good.iter().map(|reading| fit(&reading.first)).max() {
         good.retain(|reading| fit(&reading.first) == best);
     }
+    if let Some(wide) = unsaid.delimiter.then(|| doubled(sample, usual, &good)).flatten() {
+        return Ok(wide);
+    }
     match &good[..] {
         [] => Ok(match certain {
             Some(delimiter) => plain(delimiter),
@@ -91,15 +100,32 @@ pub fn sniff(
     }
 }
 
+/// The dialect whose delimiter is a doubled character, where all records are good so, and otherwise none is, or only with every
+/// other field empty between the two.
+fn doubled(sample: Sample<'_>, usual: &Dialect, good: &[SampleReading]) -> Option<Dialect> {
+    WIDE.into_iter().find_map(|(wide, single)| {
+        let delimiter = Delimiter::new(wide).ok().filter(|delimiter| delimiter.is_in(sample.bytes))?;
+        let reading = SampleReading::of(sample, &Dialect { delimiter, ..usual.clone() }, true);
+        let (fields, records) = (reading.first.len(), reading.records);
+        let is_clear = match good {
+            [] => true,
+            [only] => only.dialect.delimiter == single && only.first.len() + 1 == 2 * fields,
+            _ => false,
+        };
+        let is_enough = fields >= ENOUGH_FIELDS && records >= ENOUGH_TO_DOUBT;
+        (is_enough && is_clear && reading.is_good()).then_some(reading.dialect)
+    })
+}
+
 /// The delimiters worth a try, the usual one first.
-fn delimiters(sample: Sample<'_>, usual: &Dialect, unsaid: Unsaid) -> Vec<u8> {
+fn delimiters(sample: Sample<'_>, usual: &Dialect, unsaid: Unsaid) -> Vec<Delimiter> {
     if !unsaid.delimiter {
         return vec![usual.delimiter];
     }
     let mut found = vec![usual.delimiter];
-    found.extend(DELIMITERS.into_iter().filter(|&delimiter| {
+    found.extend(DELIMITERS.map(Delimiter::from).into_iter().filter(|&delimiter| {
         let is_possible = Dialect { delimiter, ..usual.clone() }.check().is_ok();
-        delimiter != usual.delimiter && is_possible && memchr::memchr(delimiter, sample.bytes).is_some()
+        delimiter != usual.delimiter && is_possible && delimiter.is_in(sample.bytes)
     }));
     found.retain(|delimiter| !(unsaid.decimal_comma && *delimiter == b','));
     found
@@ -151,11 +177,16 @@ fn with_quote(sample: Sample<'_>, plain: &Dialect, unsaid: Unsaid) -> Vec<Sample
 }
 
 /// No reading is good in every record. Some records may be bad: the one reading that is good but for a few.
-fn nearly_good(sample: Sample<'_>, usual: &Dialect, delimiters: &[u8], first: &SampleReading) -> Dialect {
+fn nearly_good(
+    sample: Sample<'_>,
+    usual: &Dialect,
+    delimiters: &[Delimiter],
+    first: &SampleReading,
+) -> Dialect {
     if first.is_nearly_good() || delimiters == [usual.delimiter] {
         return usual.clone();
     }
-    let plain = |&delimiter: &u8| Dialect { delimiter, ..usual.clone() };
+    let plain = |&delimiter: &Delimiter| Dialect { delimiter, ..usual.clone() };
     let readings = delimiters.iter().map(|delimiter| SampleReading::of(sample, &plain(delimiter), false));
     let mut nearly = readings.filter(SampleReading::is_nearly_good);
     match (nearly.next(), nearly.next()) {
@@ -169,22 +200,20 @@ fn ambiguous(sample: Sample<'_>, one: &Dialect, other: &Dialect) -> Error {
     let doubled = [one, other].map(|dialect| dialect.escape == dialect.quote);
     let escapes_differ = one.escape != other.escape && doubled != [true, true];
     let differing = [one.delimiter != other.delimiter, one.quote != other.quote, escapes_differ];
-    let words = |dialect: &Dialect, word: &dyn Fn(&'static str, u8) -> String| {
-        let all = [("delimiter", dialect.delimiter), ("quote", dialect.quote), ("escape", dialect.escape)];
-        let told = all.into_iter().zip(differing).filter(|(_, differs)| *differs);
-        told.map(|((name, byte), _)| word(name, byte)).collect::<Vec<_>>()
-    };
-    let described =
-        |dialect| words(dialect, &|name, byte| format!("{name} {}", shown(char::from(byte)))).join(", ");
-    let option = |dialect: &Dialect| {
+    let told = |dialect: &Dialect| {
         let all = [
-            (setting::DELIMITER, dialect.delimiter),
-            (setting::QUOTE, dialect.quote),
-            (setting::ESCAPE, dialect.escape),
+            (setting::DELIMITER, dialect.delimiter.to_string()),
+            (setting::QUOTE, char::from(dialect.quote).to_string()),
+            (setting::ESCAPE, char::from(dialect.escape).to_string()),
         ];
-        let told = all.into_iter().zip(differing).filter(|(_, differs)| *differs);
-        Message::joined(told.map(|((setting, byte), _)| argument(setting, byte).into()), " ")
+        all.into_iter().zip(differing).filter(|(_, differs)| *differs).map(|(told, _)| told)
     };
+    let described = |dialect| {
+        let words = told(dialect).map(|(setting, text)| format!("{} {}", setting.name(), shown(&text)));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let option =
+        |dialect| Message::joined(told(dialect).map(|(setting, text)| argument(setting, text).into()), " ");
     Error::usage("the input can be read in two ways")
         .with_detail(format!(
             "with {}: {}\nwith {}: {}",
@@ -212,20 +241,20 @@ fn record(values: &[String]) -> String {
     format!("{} ({count})", shown.join(" │ "))
 }
 
-/// A structural byte between quotes.
-pub fn shown(c: char) -> String {
-    match c {
-        '\t' => "tab".to_owned(),
-        '"' => "'\"'".to_owned(),
+/// A structural character, or several, between quotes.
+pub fn shown(text: &str) -> String {
+    match text {
+        "\t" => "tab".to_owned(),
+        "\"" => "'\"'".to_owned(),
         other => format!("\"{other}\""),
     }
 }
 
-/// The option that asks for a structural byte.
-fn argument(setting: Setting, byte: u8) -> Mention {
-    match byte {
-        b'\t' => setting.word("tab"),
-        other => setting.text(char::from(other)),
+/// The option that asks for structural characters.
+fn argument(setting: Setting, text: String) -> Mention {
+    match text.as_str() {
+        "\t" => setting.word("tab"),
+        _ => setting.text(text),
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Splitter<'a> {
     at: usize,
     lines: u32,
     marks: Structurals<'a>,
-    /// ESCAPE differs from QUOTE: rare, read byte by byte.
+    /// ESCAPE differs from QUOTE, or the delimiter has several bytes: rare, read byte by byte.
     two_pass: bool,
     /// A record without quotes can be told by its marks alone.
     plain_is_possible: bool,
@@ -53,8 +53,9 @@ impl<'a> Splitter<'a> {
         let fourth = if dialect.family == Family::Csv { dialect.quote } else { b'\\' };
         let json = dialect.family.is_json().then(|| Regions::new(bytes, eol));
         let marked: &[u8] = if json.is_some() { &[] } else { bytes };
-        let marks = Structurals::new(marked, [dialect.delimiter, b'\n', b'\r', fourth]);
-        let two_pass = dialect.family == Family::Csv && dialect.escape != dialect.quote;
+        let marks = Structurals::new(marked, [dialect.delimiter.first(), b'\n', b'\r', fourth]);
+        let one_pass = dialect.escape == dialect.quote && dialect.delimiter.byte().is_some();
+        let two_pass = dialect.family == Family::Csv && !one_pass;
         let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
         let plain_is_possible = dialect.family == Family::Csv && !two_pass && empty_is_null && eol == Eol::Nl;
         Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible, json }
@@ -97,7 +98,7 @@ impl<'a> Splitter<'a> {
     /// Most records of most files are like this. Their fields need no list: each lies between two marks.
     #[inline]
     pub fn plain_record(&self, count: usize) -> Option<PlainRecord<'a, '_>> {
-        let (bytes, delimiter) = (self.bytes, self.dialect.delimiter);
+        let (bytes, delimiter) = (self.bytes, self.dialect.delimiter.first());
         if !self.plain_is_possible {
             return None;
         }
@@ -120,7 +121,7 @@ impl<'a> Splitter<'a> {
 
     #[inline]
     fn next_csv(&mut self, fields: &mut Vec<Field>) -> Result<Span, Fault> {
-        let (bytes, dialect) = (self.bytes, self.dialect);
+        let (bytes, dialect, delimiter) = (self.bytes, self.dialect, self.dialect.delimiter.first());
         let mut span = Span { start: self.at, end: bytes.len(), lines_before: self.lines };
         let mut start = self.at;
         let mut quotes = 0usize;
@@ -137,7 +138,7 @@ impl<'a> Splitter<'a> {
                     quotes += 1;
                 } else if quotes % 2 == 1 {
                     lines += u32::from(byte == self.eol.last_byte());
-                } else if byte == dialect.delimiter {
+                } else if byte == delimiter {
                     fields.push(csv_field(bytes, dialect, start, at, quotes));
                     start = at + 1;
                     quotes = 0;
@@ -170,7 +171,7 @@ impl<'a> Splitter<'a> {
 
     #[inline]
     fn next_text(&mut self, fields: &mut Vec<Field>) -> Result<Span, Fault> {
-        let (bytes, dialect) = (self.bytes, self.dialect);
+        let (bytes, dialect, delimiter) = (self.bytes, self.dialect, self.dialect.delimiter.first());
         let mut span = Span { start: self.at, end: bytes.len(), lines_before: self.lines };
         let mut start = self.at;
         let mut escaped = false;
@@ -194,7 +195,7 @@ impl<'a> Splitter<'a> {
                 }
                 escaped = true;
                 taken = at + 1;
-            } else if byte == dialect.delimiter {
+            } else if byte == delimiter {
                 forget_surplus(fields);
                 fields.push(text_field(bytes, dialect, start, at, escaped));
                 start = at + 1;
@@ -252,7 +253,7 @@ impl<'a> Splitter<'a> {
         true
     }
 
-    /// ESCAPE ≠ QUOTE: PostgreSQL first finds the line's end (an escape counts only inside quotes), then the fields,
+    /// First the record's end, then its fields. Where ESCAPE ≠ QUOTE, PostgreSQL first finds the line's end (an escape counts only inside quotes), then the fields,
     /// and the two passes read an escape differently. So do we.
     fn next_two_pass(&mut self, fields: &mut Vec<Field>) -> Result<Span, Fault> {
         let (bytes, dialect) = (self.bytes, self.dialect);
@@ -288,7 +289,7 @@ impl<'a> Splitter<'a> {
             if end == span.end {
                 return Ok(span);
             }
-            start = end + 1;
+            start = end + dialect.delimiter.as_bytes().len();
         }
     }
 }
@@ -333,7 +334,7 @@ fn two_pass_field_end(line: &[u8], start: usize, dialect: &Dialect) -> Option<(u
         } else if byte == dialect.quote {
             in_quote = !in_quote;
             quotes += 1;
-        } else if !in_quote && byte == dialect.delimiter {
+        } else if !in_quote && line[at..].starts_with(dialect.delimiter.as_bytes()) {
             return Some((at, quotes));
         }
         at += 1;

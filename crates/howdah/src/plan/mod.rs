@@ -162,7 +162,7 @@ impl Plan {
         let Dialect { delimiter, quote: quotes, escape, null, default, .. } = &*self.reading.dialect;
         let mut options = vec![
             "FORMAT csv".to_owned(),
-            format!("DELIMITER {}", text(&[*delimiter])),
+            format!("DELIMITER {}", text(delimiter.as_bytes())),
             format!("QUOTE {}", text(&[*quotes])),
             format!("ESCAPE {}", text(&[*escape])),
             format!("NULL {}", text(null)),

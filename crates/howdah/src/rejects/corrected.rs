@@ -2,7 +2,7 @@
 
 use howdah_message::setting;
 use howdah_source::open::reject_file::SKIPPED;
-use howdah_source::{Input, Provenance};
+use howdah_source::{Delimiter, Input, Provenance};
 
 use crate::catalog::name::TableName;
 use crate::error::Error;
@@ -40,7 +40,9 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     }
     let byte = |c: Option<char>| c.and_then(|c| u8::try_from(c).ok());
     let dialect = &mut options.input.dialect;
-    dialect.delimiter = dialect.delimiter.or(byte(load.delimiter));
+    if let Some(delimiter) = load.delimiter.as_ref().filter(|_| dialect.delimiter.is_none()) {
+        dialect.delimiter = Some(Delimiter::new(delimiter)?);
+    }
     dialect.quote = dialect.quote.or(byte(load.quote));
     dialect.escape = dialect.escape.or(byte(load.escape));
     dialect.null = dialect.null.take().or(load.null);
@@ -67,7 +69,8 @@ pub(crate) fn resolve(inputs: &[Input], options: &LoadOptions) -> Result<(Vec<In
     if matches!(options.input.format, Some(Format::Csv | Format::Tsv)) {
         // The file says it all: nothing is left to be guessed.
         let dialect = &mut options.input.dialect;
-        dialect.delimiter.get_or_insert(if options.input.format == Some(Format::Csv) { b',' } else { b'\t' });
+        let usual = if options.input.format == Some(Format::Csv) { b',' } else { b'\t' };
+        dialect.delimiter.get_or_insert(usual.into());
         let quote = *dialect.quote.get_or_insert(b'"');
         dialect.escape.get_or_insert(quote);
         dialect.null.get_or_insert_default();

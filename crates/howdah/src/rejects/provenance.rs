@@ -35,14 +35,15 @@ pub(crate) fn provenance(
     options: &LoadOptions,
     had_types: bool,
 ) -> Provenance {
-    let (format, delimiter, null): (_, _, &[u8]) = match (dialect.family, dialect.delimiter) {
-        _ if options.input.format == Some(Format::Binary) => ("binary", dialect.delimiter, b""),
+    let delimiter = dialect.delimiter;
+    let (format, usual, null): (_, _, &[u8]) = match dialect.family {
+        _ if options.input.format == Some(Format::Binary) => ("binary", delimiter, b""),
         // Rows that had types are kept as JSON.
-        (_, delimiter) if options.input.format.unwrap_or_default().has_types() => ("ndjson", delimiter, b""),
-        (Family::Text, _) => ("text", b'\t', b"\\N"),
-        (Family::Json | Family::Ndjson, delimiter) => ("ndjson", delimiter, b""),
-        (Family::Csv, b'\t') => ("tsv", b'\t', b""),
-        (Family::Csv, _) => ("csv", b',', b""),
+        _ if options.input.format.unwrap_or_default().has_types() => ("ndjson", delimiter, b""),
+        Family::Text => ("text", b'\t'.into(), b"\\N"),
+        Family::Json | Family::Ndjson => ("ndjson", delimiter, b""),
+        Family::Csv if delimiter == b'\t' => ("tsv", delimiter, b""),
+        Family::Csv => ("csv", b','.into(), b""),
     };
     let unless = |byte: u8, usual: u8| (byte != usual).then_some(char::from(byte));
     let is_csv = dialect.family == Family::Csv;
@@ -78,7 +79,7 @@ pub(crate) fn provenance(
         mode: options.target.mode.matches_rows().then(|| options.target.mode.name().to_owned()),
         key: if options.target.mode.matches_rows() { options.target.key.clone() } else { Vec::new() },
         format: format.to_owned(),
-        delimiter: unless(dialect.delimiter, delimiter),
+        delimiter: (delimiter != usual).then(|| delimiter.to_string()),
         quote: unless(dialect.quote, b'"').filter(|_| is_csv),
         escape: unless(dialect.escape, dialect.quote).filter(|_| is_csv),
         null: (dialect.null != null).then(|| text(&dialect.null)),

@@ -195,7 +195,7 @@ pub struct DialectSummary {
     pub format: &'static str,
     /// Between fields of text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delimiter: Option<char>,
+    pub delimiter: Option<String>,
     /// CSV: the quote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<char>,
@@ -233,7 +233,7 @@ impl DialectSummary {
                 Family::Text => "text",
                 Family::Json | Family::Ndjson => "ndjson",
             },
-            delimiter: (!dialect.family.is_json()).then_some(char::from(dialect.delimiter)),
+            delimiter: (!dialect.family.is_json()).then(|| dialect.delimiter.to_string()),
             quote: is_csv.then_some(char::from(dialect.quote)),
             escape: is_csv.then_some(char::from(dialect.escape)),
             null: Some(String::from_utf8_lossy(&dialect.null).into_owned()),
@@ -253,14 +253,14 @@ impl DialectSummary {
         let (told, guessed) =
             if self.guessed.contains(&"encoding") { (None, encoding) } else { (encoding, None) };
         out.push(told.unwrap_or_default());
-        if let Some(delimiter) = self.delimiter {
+        if let Some(delimiter) = &self.delimiter {
             out.push(format!(", delimiter {}", shown(delimiter)));
         }
         if let Some(quote) = self.quote.filter(|quote| *quote != '"') {
-            out.push(format!(", quote {}", shown(quote)));
+            out.push(format!(", quote {}", shown(&quote.to_string())));
         }
         if let Some(escape) = self.escape.filter(|_| self.escape != self.quote) {
-            out.push(format!(", escape {}", shown(escape)));
+            out.push(format!(", escape {}", shown(&escape.to_string())));
         }
         if let Some(null) = self.null.as_ref().filter(|_| self.guessed.contains(&"null")) {
             out.push(format!(", null \"{null}\""));
@@ -320,7 +320,7 @@ mod tests {
         let said = |guessed: &[&'static str]| {
             let summary = DialectSummary {
                 format: "csv",
-                delimiter: Some(';'),
+                delimiter: Some(";".to_owned()),
                 encoding: "WIN1252",
                 guessed: guessed.to_vec(),
                 ..DialectSummary::default()

@@ -15,7 +15,7 @@ use crate::reference::{self, Fault, Grammar, Reading, Record, hostile};
 fn fast_dialect(slow: &reference::Dialect) -> Arc<Dialect> {
     Arc::new(Dialect {
         family: if slow.format == Grammar::Csv { Family::Csv } else { Family::Text },
-        delimiter: slow.delimiter,
+        delimiter: slow.delimiter.into(),
         quote: slow.quote,
         escape: slow.escape,
         null: slow.null.clone(),

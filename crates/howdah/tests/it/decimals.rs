@@ -11,7 +11,7 @@ const CSV: &str =
 
 fn with_commas(database: &Database, csv: &str, table: &str) -> LoadOptions {
     let mut wanted = options(&database.file("input.csv", csv), table);
-    wanted.input.dialect.delimiter = Some(b';');
+    wanted.input.dialect.delimiter = Some(b';'.into());
     wanted.input.decimal_comma = true;
     wanted
 }

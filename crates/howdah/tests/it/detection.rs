@@ -55,8 +55,8 @@ fn every_dialect_loads_as_psql_loads_it_when_told() {
                     });
                 let dialect = &report.plan.as_ref().unwrap().dialect;
                 assert_eq!(
-                    (dialect.delimiter, dialect.quote, dialect.escape),
-                    (Some(delimiter), Some(quote), Some(escape)),
+                    (dialect.delimiter.clone(), dialect.quote, dialect.escape),
+                    (Some(delimiter.to_string()), Some(quote), Some(escape)),
                     "{text}"
                 );
                 let said = notices.iter().any(|notice| notice.starts_with("format: csv, delimiter "));
@@ -79,7 +79,7 @@ fn the_options_that_are_given_go_before_the_guess() {
     let database = Database::new();
     let file = database.file("t.csv", "a;b\n1;2\n3;4\n");
     let mut wanted = options(&file, "t");
-    wanted.input.dialect.delimiter = Some(b',');
+    wanted.input.dialect.delimiter = Some(b','.into());
     let (report, notices) = try_load(&database, &wanted).unwrap();
     let is_said = notices.iter().any(|notice| notice.starts_with("format:"));
     assert!(guessed(&report).is_empty() && !is_said, "{notices:?}");
@@ -187,8 +187,8 @@ fn real_files_are_read_as_they_are_written() {
             let report = load(&database, &wanted);
             let dialect = &report.plan.as_ref().unwrap().dialect;
             assert_eq!(
-                (dialect.delimiter, dialect.quote, dialect.escape),
-                (Some(','), Some('"'), Some('"')),
+                (dialect.delimiter.as_deref(), dialect.quote, dialect.escape),
+                (Some(","), Some('"'), Some('"')),
                 "{name}"
             );
             count += 1;

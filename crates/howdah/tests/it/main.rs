@@ -65,6 +65,7 @@ mod stopping;
 mod thousands;
 mod tuples;
 mod unreachable;
+mod wide_delimiters;
 mod write_paths;
 mod writer;
 mod writer_faults;

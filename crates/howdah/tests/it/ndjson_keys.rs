@@ -235,7 +235,7 @@ fn options_about_csv_are_refused_by_name() {
     let database = Database::new();
     let file = database.file("t.json", "{}");
     let mut delimited = options(&file, "t");
-    delimited.input.dialect.delimiter = Some(b';');
+    delimited.input.dialect.delimiter = Some(b';'.into());
     for (wanted, says) in [
         (delimited, "delimiter is not for JSON"),
         (options(&file, "t").header(HeaderOption::No), "header is not for JSON"),

@@ -317,7 +317,7 @@ fn corrected_rejects_load_into_their_columns() {
     let file = database
         .file("input.csv", "at;unused;id;The Name\n2024-01-01;u;x1;\"a;\n'b\"\n-;u;2;b\n2024-01-03;u;3;c\n");
     let mut wanted = tolerant(&database, &file, "t");
-    wanted.input.dialect.delimiter = Some(b';');
+    wanted.input.dialect.delimiter = Some(b';'.into());
     wanted.input.dialect.null = Some("-".into());
     wanted.columns.skip_columns = vec!["unused".into()];
     assert_eq!(load(&database, &wanted).rows_rejected, 1);

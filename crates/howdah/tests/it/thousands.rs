@@ -20,7 +20,7 @@ const PATHS: [WritePath; 8] = [
 
 fn grouped(database: &Database, csv: &str, mark: &str, decimal_comma: bool) -> LoadOptions {
     let mut wanted = options(&database.file("input.csv", csv), "t");
-    wanted.input.dialect.delimiter = Some(b';');
+    wanted.input.dialect.delimiter = Some(b';'.into());
     wanted.input.decimal_comma = decimal_comma;
     wanted.thousands(Thousands::parse(mark).unwrap())
 }

@@ -338,7 +338,7 @@ fn a_mistyped_command_is_answered_with_the_likely_one() {
             "howdah load",
             "howdah load people.csv --tabel people",
             "howdah load people.csv --format xlsx",
-            "howdah load people.csv --delimiter '||'",
+            "howdah load people.csv --delimiter '====='",
             "howdah load people.csv --jobs many",
             "howdah load people.csv --encoding klingon",
             "howdah load people.csv --table a.b.c",

@@ -22,7 +22,8 @@ fn whole(text: &str) -> Sample<'_> {
 fn found(text: &str) -> String {
     match sniff(whole(text), &usual(), ALL, &|_| Fit::Unknown) {
         Ok(Dialect { delimiter, quote, escape, .. }) => {
-            [delimiter, quote, escape].map(char::from).iter().collect::<String>().replace('\t', "t")
+            let [quote, escape] = [quote, escape].map(char::from);
+            format!("{delimiter}{quote}{escape}").replace('\t', "t")
         }
         Err(_) => "ambiguous".to_owned(),
     }
@@ -145,10 +146,10 @@ fn write(rows: &[Vec<String>], dialect: &Dialect, quoting: Quoting, eol: &str) -
     for row in rows {
         for (at, value) in row.iter().enumerate() {
             if at > 0 {
-                text.push(char::from(dialect.delimiter));
+                text.push_str(&dialect.delimiter.to_string());
             }
             let special =
-                |c: char| c == quote || c == char::from(dialect.delimiter) || matches!(c, '\n' | '\r');
+                |c: char| c == quote || dialect.delimiter.to_string().contains(c) || matches!(c, '\n' | '\r');
             let quoted = match quoting {
                 Quoting::Needed => value.contains(special),
                 Quoting::All => true,
@@ -206,7 +207,7 @@ proptest! {
         eol in proptest::sample::select(&[("\n", Eol::Nl), ("\r\n", Eol::CrNl), ("\r", Eol::Cr)][..]),
     ) {
         let escape = if backslash { b'\\' } else { quote };
-        let dialect = Dialect { delimiter, quote, escape, ..usual() };
+        let dialect = Dialect { delimiter: delimiter.into(), quote, escape, ..usual() };
         let text = write(&rows, &dialect, quoting, eol.0);
         // Where nothing is quoted, nothing tells that quotes are others than COPY's.
         prop_assume!(text.contains(char::from(quote)) || !text.contains('"'));

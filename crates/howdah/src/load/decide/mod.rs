@@ -70,7 +70,12 @@ impl Load<'_> {
         types_from.check(options)?;
         force::check(options, &mapping)?;
         if options.writing.write_path == WritePath::CopyCsv {
-            write::check_passed_on(&mapping, staging.is_some(), types_from == TypesFrom::Stream)?;
+            write::check_passed_on(
+                found.dialect,
+                &mapping,
+                staging.is_some(),
+                types_from == TypesFrom::Stream,
+            )?;
         }
         let rules = rules(options, found, types_from, staging.as_ref(), landing.as_ref());
         let mut otherwise = Redefinition::default();

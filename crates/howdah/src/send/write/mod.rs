@@ -25,7 +25,7 @@ use crate::send::row_commits::RowCommits;
 use copy::Copy;
 use howdah_connect::Connection;
 use howdah_message::{Mention, Message, setting};
-use howdah_source::Eol;
+use howdah_source::{Dialect, Eol};
 use statements::{ArrayElement, StatementSink};
 
 /// `interval[]`: a modifier of its elements decides how their literals are read, which only COPY tells the server.
@@ -315,12 +315,19 @@ fn check_copy_csv(options: &LoadOptions) -> Result<(), Error> {
 ///
 /// # Errors
 /// A usage error that says why.
-pub(crate) fn check_passed_on(mapping: &Mapping, is_staged: bool, is_observed: bool) -> Result<(), Error> {
+pub(crate) fn check_passed_on(
+    dialect: &Dialect,
+    mapping: &Mapping,
+    is_staged: bool,
+    is_observed: bool,
+) -> Result<(), Error> {
     let in_order = mapping.pairs.iter().enumerate().all(|(at, pair)| pair.field == at);
     let why = if is_staged {
         "rows are staged with their places in the input, which the input does not have"
     } else if is_observed {
         "the types of a stream are found while its values are read"
+    } else if dialect.delimiter.byte().is_none() {
+        "COPY's delimiter is one byte"
     } else if mapping.pairs.len() != mapping.fields || !in_order {
         "COPY cannot skip a field of the input"
     } else if !mapping.layouts.is_empty() {
