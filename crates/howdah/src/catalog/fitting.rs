@@ -1,48 +1,59 @@
-//! Names that are longer than PostgreSQL takes are shortened to what tells them apart, and equal ones get a number.
+//! Names that are longer than PostgreSQL takes get a form of their own, and equal ones a number.
 
 use std::collections::HashSet;
 
+use ring::digest::{SHA256, digest};
+
 use crate::catalog::name::MAX_NAME_BYTES;
 
-/// So many bytes of a beginning that names share are kept, if what follows leaves them.
-const KEPT_OF_SHARED: usize = 16;
+/// At most so many bytes of a long name's end are kept.
+const END: usize = 24;
+
+/// What stands between the parts that are kept of a long name.
+pub(super) struct Marks {
+    /// In place of its middle.
+    pub(super) gap: &'static str,
+    /// Before its checksum.
+    pub(super) sum: &'static str,
+}
+
+/// A name that PostgreSQL takes. A long one keeps its beginning and its end, and gets a checksum that tells it from all that begin
+/// and end alike: another file with that name finds the column, and one with another name does not.
+pub(super) fn fit(name: &str, marks: &Marks) -> String {
+    if name.len() <= MAX_NAME_BYTES {
+        return name.to_owned();
+    }
+    let digest = digest(&SHA256, name.as_bytes());
+    let sum: String = digest.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    let room = MAX_NAME_BYTES - END - marks.gap.len() - marks.sum.len() - sum.len();
+    format!("{}{}{}{}{sum}", beginning(name, room), marks.gap, end(name), marks.sum)
+}
+
+fn is_between(c: char) -> bool {
+    c.is_ascii() && !c.is_ascii_alphanumeric()
+}
+
+/// At most `bytes` of the beginning, whole words where these are not too long.
+fn beginning(name: &str, bytes: usize) -> &str {
+    let cut = shortened(name, bytes);
+    let word =
+        if name[cut.len()..].starts_with(is_between) { Some(cut.len()) } else { cut.rfind(is_between) };
+    cut[..word.filter(|end| *end >= bytes / 2).unwrap_or(cut.len())].trim_end_matches(is_between)
+}
+
+/// The end, whole words where these are not too long.
+fn end(name: &str) -> &str {
+    let at = (name.len() - END..).find(|at| name.is_char_boundary(*at)).unwrap_or(name.len());
+    let (before, cut) = name.split_at(at);
+    let word = if before.ends_with(is_between) { Some(0) } else { cut.find(is_between) };
+    let whole = cut[word.unwrap_or(0)..].trim_start_matches(is_between);
+    if whole.is_empty() { cut } else { whole }
+}
 
 /// At most `bytes` of `name`, and whole characters.
-pub(super) fn shortened(name: &str, bytes: usize) -> &str {
+fn shortened(name: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
     &name[..end]
-}
-
-/// The names, each at most as long as PostgreSQL takes. Of a long one that begins as another does, the shared beginning is
-/// shortened, and `gap` put in its place: what follows tells them apart.
-pub(super) fn fitting(names: &[&str], gap: &str) -> Vec<String> {
-    let mut sorted = names.to_vec();
-    sorted.sort_unstable();
-    let is_between = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric();
-    let fit = |name: &&str| {
-        let name = *name;
-        if name.len() <= MAX_NAME_BYTES {
-            return name.to_owned();
-        }
-        let (first, behind) =
-            (sorted.partition_point(|other| *other < name), sorted.partition_point(|other| *other <= name));
-        let neighbours = first.checked_sub(1).into_iter().chain(Some(behind).filter(|at| *at < sorted.len()));
-        let shared = neighbours.map(|at| shared_words(name, sorted[at])).max().unwrap_or(0);
-        let (beginning, end) = name.split_at(shared);
-        let kept = MAX_NAME_BYTES.saturating_sub(end.len() + gap.len()).max(KEPT_OF_SHARED);
-        let kept = shortened(beginning, kept.min(beginning.len())).trim_end_matches(is_between);
-        let joined = if kept.is_empty() { end.to_owned() } else { format!("{kept}{gap}{end}") };
-        let fits = shortened(&joined, MAX_NAME_BYTES);
-        Some(fits.trim_end_matches(is_between)).filter(|fits| !fits.is_empty()).unwrap_or(fits).to_owned()
-    };
-    names.iter().map(fit).collect()
-}
-
-/// The bytes of whole words, with what stands behind them, with which both names begin.
-fn shared_words(one: &str, other: &str) -> usize {
-    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    let is_between = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
-    one.as_bytes()[..same].iter().rposition(is_between).map_or(0, |at| at + 1)
 }
 
 /// `base`, with a number where it is `used` already; it is so from now on.

@@ -1,10 +1,13 @@
-//! Names as the input has them, and others only where PostgreSQL could not take these: there is none, it stands twice, or it is
-//! too long.
+//! Names as the input has them, and others only where PostgreSQL could not take these: there is none, it stands twice, it is that of
+//! a column which every table has, or it is too long.
 
 use std::collections::HashSet;
 
-use crate::catalog::fitting::{shortened, unused};
-use crate::catalog::name::MAX_NAME_BYTES;
+use crate::catalog::fitting::{Marks, fit, unused};
+use crate::catalog::name::{MAX_NAME_BYTES, SYSTEM_COLUMNS};
+
+/// Of a long name.
+const MARKS: Marks = Marks { gap: "...", sum: "~" };
 
 /// What a person takes for no name.
 pub(crate) fn is_missing(name: &str) -> bool {
@@ -17,35 +20,20 @@ pub(crate) fn distinct<S: AsRef<str>>(names: &[S], taken: &[&str]) -> Vec<String
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let can_stay = |at: usize| {
         let name = names[at];
-        !names[..at].contains(&name) && !is_missing(name) && name.len() <= MAX_NAME_BYTES
+        let is_free = !names[..at].contains(&name) && !SYSTEM_COLUMNS.contains(&name);
+        is_free && !is_missing(name) && name.len() <= MAX_NAME_BYTES
     };
     let stays: Vec<bool> = (0..names.len()).map(can_stay).collect();
     let staying = names.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(name, _)| *name);
-    let mut used: HashSet<String> = staying.chain(taken.iter().copied()).map(str::to_owned).collect();
+    let taken = taken.iter().copied().chain(SYSTEM_COLUMNS);
+    let mut used: HashSet<String> = staying.chain(taken).map(str::to_owned).collect();
     let made =
         names.iter().zip(stays).enumerate().map(|(at, (name, stays))| match (stays, is_missing(name)) {
             (true, _) => (*name).to_owned(),
             (false, true) => unused(format!("column{}", at + 1), &mut used),
-            (false, false) => unused(fit(name), &mut used),
+            (false, false) => unused(fit(name, &MARKS), &mut used),
         });
     made.collect()
-}
-
-/// So many bytes of a long name's end are kept.
-const END: usize = 15;
-
-/// A name that PostgreSQL takes. A long one keeps its beginning and its end, and gets what tells it from all that begin and end
-/// alike: another file with that name finds the column, and one with another name does not.
-fn fit(name: &str) -> String {
-    if name.len() <= MAX_NAME_BYTES {
-        return name.to_owned();
-    }
-    let digest = ring::digest::digest(&ring::digest::SHA256, name.as_bytes());
-    let sum: String = digest.as_ref()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
-    let sum = format!("~{sum}");
-    let end = (name.len() - END..).find(|at| name.is_char_boundary(*at)).unwrap_or(name.len());
-    let beginning = shortened(name, MAX_NAME_BYTES - END - "...".len() - sum.len());
-    format!("{}...{}{sum}", beginning.trim_end(), name[end..].trim())
 }
 
 #[cfg(test)]
@@ -58,6 +46,7 @@ mod tests {
         for (names, expected) in [
             (vec!["Id", "id", "a b"], vec!["Id", "id", "a b"]),
             (vec!["", "n"], vec!["column1", "n"]),
+            (vec!["ctid", "CTID", "oid"], vec!["ctid_2", "CTID", "oid"]),
             (vec!["", "column1", " "], vec!["column1_2", "column1", "column3"]),
             (vec!["name", "name", "name_2", "name"], vec!["name", "name_3", "name_2", "name_4"]),
         ] {
@@ -71,7 +60,7 @@ mod tests {
         let question = "Which of these side dishes are typically served at your Thanksgiving dinner?";
         let names = [format!("{question} Yams"), format!("{question} Rolls"), question.to_owned()];
         let found = distinct(&names, &[]);
-        assert_eq!(found[0], "Which of these side dishes are typic...ng dinner? Yams~89a21d0a");
+        assert_eq!(found[0], "Which of these side dishes...dinner? Yams~89a21d0a");
         assert!(found[1].contains("dinner? Rolls~"), "{found:?}");
         assert!(found.iter().all(|name| name.len() <= MAX_NAME_BYTES), "{found:?}");
         // Whatever else is there, and in whichever order.

@@ -9,6 +9,9 @@ use crate::error::Error;
 /// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
 pub const MAX_NAME_BYTES: usize = 63;
 
+/// The columns that every table has, so that no other can have their names.
+pub(crate) const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
+
 /// `[schema.]table`, after folding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableName {

@@ -17,7 +17,7 @@ mod write_path;
 pub use howdah_encode::arrow::Allowed;
 
 pub use column_compression::ColumnCompression;
-pub use howdah_source::{DateFormat, DialectOptions, Encoding, Format, Thousands};
+pub use howdah_source::{DateFormat, Delimiter, DialectOptions, Encoding, Format, Thousands};
 pub use indexes::Indexes;
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
@@ -80,7 +80,7 @@ groups! {
             column_list: maybe_many String,
             /// `(source column, target column)` pairs for header names that differ from the table's.
             map: pairs String,
-            /// Source columns (header names, keys of JSON) that are not loaded.
+            /// Source columns (header names, or the numbers of fields; keys of JSON) that are not loaded.
             skip_columns: many String,
             /// `(column, type)` pairs: a new table's columns get these types instead of those found; an existing table
             /// must have them.

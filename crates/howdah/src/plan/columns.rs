@@ -8,8 +8,8 @@ use crate::options::{ColumnNames, LoadOptions};
 /// Whether a field of record 1 names a column.
 pub(crate) fn is_name(field: &String, table: &Table, options: &LoadOptions) -> bool {
     // A field without a name can only be meant by its number; that is judged when all are known.
-    let is_numbered = |(from, _): &(String, String)| from.parse::<usize>().is_ok();
-    if field.trim().is_empty() && options.columns.map.iter().any(is_numbered) {
+    let mut named = options.columns.map.iter().map(|(from, _)| from).chain(&options.columns.skip_columns);
+    if field.trim().is_empty() && named.any(|name| name.parse::<usize>().is_ok()) {
         return true;
     }
     find_column(table, mapped(field, options), options.columns.column_names).is_some()
@@ -43,12 +43,27 @@ pub(crate) fn mapped<'a>(source: &'a str, options: &'a LoadOptions) -> &'a str {
     options.columns.map.iter().find(|(from, _)| from == source).map_or(source, |(_, to)| to.as_str())
 }
 
-/// The column that field `at` of `header` is mapped to, by its name or, where no name is that number, by its number from 1.
+/// The column that field `at` of `header` is mapped to.
 pub(crate) fn mapped_field<'a>(at: usize, header: &[String], options: &'a LoadOptions) -> Option<&'a str> {
-    let by =
+    let to =
         |wanted: &str| options.columns.map.iter().find(|(from, _)| from == wanted).map(|(_, to)| to.as_str());
-    let number = (at + 1).to_string();
-    by(&header[at]).or_else(|| by(&number).filter(|_| !header.contains(&number)))
+    called(at, header).find_map(|called| to(&called))
+}
+
+/// Whether field `at` of `header` is left out.
+pub(crate) fn is_skipped(at: usize, header: &[String], options: &LoadOptions) -> bool {
+    called(at, header).any(|called| options.columns.skip_columns.contains(&called))
+}
+
+/// Whether options say what becomes of field `at` of `header`.
+pub(crate) fn is_meant(at: usize, header: &[String], options: &LoadOptions) -> bool {
+    mapped_field(at, header, options).is_some() || is_skipped(at, header, options)
+}
+
+/// What options may call field `at` of `header`: its name and, where no name is that number, its number from 1.
+fn called(at: usize, header: &[String]) -> impl Iterator<Item = String> {
+    let number = Some((at + 1).to_string()).filter(|number| !header.contains(number));
+    std::iter::once(header[at].clone()).chain(number)
 }
 
 /// Exact, then unique without regard to case, then, where friendly names are asked for, unique by these.

@@ -5,6 +5,7 @@ use howdah_source::listing::beginning;
 use howdah_source::open::reject_file::EMPTY_END;
 
 use crate::catalog::inferred_type::InferredType;
+use crate::catalog::kept;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions, Mode};
@@ -80,6 +81,11 @@ impl Head {
         let last = self.first.len().checked_sub(1).filter(|last| *last > 0 && !self.has_keys)?;
         let has_nothing = || self.below.get(last).is_some_and(|column| !column.has_text);
         (self.first[last] == EMPTY_END || self.first[last].is_empty() && has_nothing()).then_some(last)
+    }
+
+    /// What messages let options call a field: some have no name.
+    pub(crate) fn called(&self) -> &'static str {
+        if self.first.iter().any(|name| kept::is_missing(name)) { "NUMBER" } else { "NAME" }
     }
 
     /// The same head with the columns of all inputs.
@@ -174,7 +180,7 @@ impl Head {
             return Err(fault);
         }
         let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
-        Err(unclear(&names, &others, are_friendly, table, options))
+        Err(unclear(&names, &others, self.called(), are_friendly, table, options))
     }
 }
 
@@ -196,6 +202,7 @@ pub(super) fn columns_stay(table: &str, options: &LoadOptions) -> Message {
 fn unclear(
     names: &[&String],
     others: &[&String],
+    called: &'static str,
     are_friendly: bool,
     table: &Table,
     options: &LoadOptions,
@@ -222,9 +229,9 @@ fn unclear(
             "say which: ",
             setting::HEADER.bool(true),
             " (then use ",
-            setting::MAP.entry("NAME", "COLUMN"),
+            setting::MAP.entry(called, "COLUMN"),
             " or ",
-            setting::SKIP_COLUMNS.placeholder("NAME"),
+            setting::SKIP_COLUMNS.placeholder(called),
             " for the others), or ",
             setting::HEADER.bool(false)
         ],

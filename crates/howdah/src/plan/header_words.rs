@@ -41,9 +41,11 @@ pub(super) fn is_identifier(name: &str) -> bool {
 
 /// What stands where there is no value.
 pub(crate) fn is_missing(text: &str) -> bool {
-    const WORDS: [&str; 14] =
-        ["", "#n/a", "-", "--", ".", "..", "...", "?", "\\N", "n/a", "na", "nan", "none", "null"];
-    const LONGEST: usize = 4;
+    const WORDS: [&str; 17] = [
+        "", "#n/a", "-", "--", ".", "..", "...", "?", "\\N", "missing", "n/a", "na", "nan", "nil", "none",
+        "null", "unknown",
+    ];
+    const LONGEST: usize = 7;
     let text = text.trim();
     text.len() <= LONGEST && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }

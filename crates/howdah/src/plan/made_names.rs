@@ -1,9 +1,11 @@
 //! The names of a new table's columns: the input's as they are or friendly ones, and what is made where it has none, has one twice,
-//! or has one that is too long.
+//! or has one that PostgreSQL does not take.
+
+use std::collections::HashSet;
 
 use howdah_message::{Message, setting};
 
-use crate::catalog::name::{self, MAX_NAME_BYTES};
+use crate::catalog::name::{self, MAX_NAME_BYTES, SYSTEM_COLUMNS};
 use crate::catalog::{kept, snake};
 use crate::options::{ColumnNames, LoadOptions};
 use crate::plan::columns::mapped_field;
@@ -40,6 +42,16 @@ fn is_mapped(pair: &Pair, head: &Head, options: &LoadOptions) -> bool {
     mapped_field(pair.field, &head.first, options).is_some()
 }
 
+/// Which of `names` would be the column's of one before them, but for a number.
+pub(super) fn repeated(names: &[String], options: &LoadOptions) -> Vec<bool> {
+    let mut seen = HashSet::new();
+    let is_friendly = options.columns.column_names == ColumnNames::Snake;
+    let friendly =
+        |name: &String| Some(snake::snake(name)).filter(|friendly| is_friendly && !friendly.is_empty());
+    let column = |name: &String| friendly(name).unwrap_or_else(|| name.clone());
+    names.iter().map(|name| !seen.insert(column(name))).collect()
+}
+
 /// What to say of columns that could not get the input's name.
 pub(super) fn tell(pairs: &[Pair], head: &Head, options: &LoadOptions) -> Option<Message> {
     let is_friendly = options.columns.column_names == ColumnNames::Snake;
@@ -47,16 +59,22 @@ pub(super) fn tell(pairs: &[Pair], head: &Head, options: &LoadOptions) -> Option
         true => snake::is_long(name),
         false => name.len() > MAX_NAME_BYTES,
     };
-    let (mut nameless, mut twice, mut long) = (Vec::new(), Vec::new(), Vec::new());
+    let is_system = |name: &str| match is_friendly {
+        true => SYSTEM_COLUMNS.contains(&&*snake::snake(name)),
+        false => SYSTEM_COLUMNS.contains(&name),
+    };
+    let (mut nameless, mut twice, mut long, mut system) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let repeated = repeated(&head.first, options);
     let made = pairs.iter().filter(|pair| !pair.is_file_name && !is_mapped(pair, head, options));
     for pair in made {
-        let is_repeated = head.first[..pair.field].contains(&pair.source);
         let told = format!("field {} is {}", pair.field + 1, name::display(&pair.target));
         if kept::is_missing(&pair.source) {
             nameless.push(told);
         } else if is_long(&pair.source) {
             long.push(told);
-        } else if is_repeated {
+        } else if is_system(&pair.source) {
+            system.push(told);
+        } else if repeated[pair.field] {
             twice.push(told);
         }
     }
@@ -74,6 +92,9 @@ pub(super) fn tell(pairs: &[Pair], head: &Head, options: &LoadOptions) -> Option
     }
     if !twice.is_empty() {
         parts.push(format!("{} there already: {}", count(twice.len()), some(&twice)));
+    }
+    if !system.is_empty() {
+        parts.push(format!("{} PostgreSQL's own: {}", count(system.len()), some(&system)));
     }
     if !long.is_empty() {
         let what = "longer than PostgreSQL's 63 bytes and shortened";

@@ -8,12 +8,12 @@ use howdah_source::listing::beginning;
 use howdah_source::text::sniff::Fit;
 use tokio_postgres::types::Type;
 
-use crate::catalog::name;
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
+use crate::catalog::{kept, name};
 use crate::error::Error;
 use crate::options::{ColumnNames, HeaderOption, LoadOptions};
-use crate::plan::columns::{are_names, find_column, mapped, mapped_field};
+use crate::plan::columns::{are_names, find_column, is_meant, is_skipped, mapped, mapped_field};
 use crate::plan::header::{Head, columns_stay};
 use crate::plan::header_decision::HeaderDecision;
 use crate::plan::keys::{KeyPaths, SeenKeys};
@@ -129,9 +129,7 @@ pub(crate) fn for_existing(
         // A table that was made with that column still has it.
         let is_made =
             |end: &usize| table.columns.iter().any(|column| column.name == format!("column{}", end + 1));
-        empty_end = head
-            .empty_end()
-            .filter(|end| !is_made(end) && mapped_field(*end, &head.first, options).is_none());
+        empty_end = head.empty_end().filter(|end| !is_made(end) && !is_meant(*end, &head.first, options));
     } else {
         refuse_names_without_header(options)?;
         let names: Vec<String> = insertable.iter().map(|column| column.name.clone()).collect();
@@ -164,7 +162,7 @@ fn insertable<'t>(table: &'t Table, file_column: Option<&String>) -> Vec<&'t Col
 }
 
 /// Gives each of `pairs` the column of `table` that it names, or that it got when the table was `made` for it. Of names that
-/// stand twice the later ones mean the latter.
+/// stand twice, or are alike once they are friendly, the later ones mean the latter.
 fn to_columns(
     pairs: &mut [Pair],
     made: &[Pair],
@@ -174,15 +172,19 @@ fn to_columns(
     problems: &mut Vec<Message>,
 ) {
     let names: Vec<String> = pairs.iter().map(|pair| pair.target.clone()).collect();
+    let repeated = made_names::repeated(&names, options);
     let mut unknown = Vec::new();
     for (at, (pair, made)) in pairs.iter_mut().zip(made).enumerate() {
         let by_name = || find_column(table, &names[at], options.columns.column_names);
         let as_made = || table.columns.iter().find(|column| column.name == made.target);
-        let found = match names[..at].contains(&names[at]) {
+        let found = match repeated[at] {
             true => as_made().or_else(by_name),
             false => by_name().or_else(as_made),
         };
         match found {
+            None if kept::is_missing(&pair.source) => {
+                problems.push(format!("field {} has no name", pair.field + 1).into());
+            }
             None => unknown.push(&*names[at]),
             Some(column) if column.generated => {
                 let name = &column.name;
@@ -271,9 +273,9 @@ fn misfit(
         (
             "record 1",
             message![
-                setting::MAP.entry("NAME", "COLUMN"),
+                setting::MAP.entry(head.called(), "COLUMN"),
                 " renames, ",
-                setting::SKIP_COLUMNS.placeholder("NAME"),
+                setting::SKIP_COLUMNS.placeholder(head.called()),
                 " leaves out, ",
                 setting::COLUMNS.list(&["a", "b", "…"]),
                 " maps by position"
@@ -355,7 +357,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         }
     } else if is_header {
         by_header(head, options, &mut pairs, &mut problems);
-        empty_end = head.empty_end().filter(|end| mapped_field(*end, &head.first, options).is_none());
+        empty_end = head.empty_end().filter(|end| !is_meant(*end, &head.first, options));
         pairs.retain(|pair| Some(pair.field) != empty_end);
         made_names::give(&mut pairs, head, options);
         told = made_names::tell(&pairs, head, options);
@@ -373,8 +375,12 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         problems.push(message![setting::FILE_COLUMN, ": ", error.message()]);
     }
     for pair in &pairs {
-        if let Err(error) = name::check(&pair.target) {
-            problems.push(format!("field {}: {}", pair.field + 1, error.message()).into());
+        let Pair { field, target, .. } = pair;
+        if let Err(error) = name::check(target) {
+            problems.push(format!("field {}: {}", field + 1, error.message()).into());
+        } else if name::SYSTEM_COLUMNS.contains(&&**target) {
+            problems
+                .push(format!("field {}: every table has a column {target} of its own", field + 1).into());
         }
     }
     twice(&pairs, &mut problems);
@@ -453,7 +459,11 @@ fn positional(names: &[String], pairs: &mut Vec<Pair>) {
 fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems: &mut Vec<Message>) {
     let header = &head.first;
     for (field, source) in header.iter().enumerate() {
-        if !options.columns.skip_columns.contains(source) {
+        let is_left_out = match head.has_keys {
+            true => options.columns.skip_columns.contains(source),
+            false => is_skipped(field, header, options),
+        };
+        if !is_left_out {
             let by_number = || mapped_field(field, header, options).filter(|_| !head.has_keys);
             let target = by_number().unwrap_or_else(|| mapped(source, options)).to_owned();
             pairs.push(Pair { field, source: source.clone(), target, is_file_name: false });
@@ -470,7 +480,7 @@ fn by_header(head: &Head, options: &LoadOptions, pairs: &mut Vec<Pair>, problems
     let may_lack =
         |option| head.has_keys && (option != setting::MAP || options.columns.header == HeaderOption::Yes);
     for (option, source) in asked {
-        let is_field = |number: &usize| option == setting::MAP && (1..=header.len()).contains(number);
+        let is_field = |number: &usize| (1..=header.len()).contains(number);
         let is_number = !head.has_keys && source.parse().ok().as_ref().is_some_and(is_field);
         if !header.contains(source) && !is_number && !may_lack(option) {
             let where_not = match head.has_keys {
@@ -539,7 +549,8 @@ pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOpti
 
 fn twice(pairs: &[Pair], problems: &mut Vec<Message>) {
     for (at, pair) in pairs.iter().enumerate() {
-        if pairs[..at].iter().any(|earlier| earlier.target == pair.target) {
+        let is_there = || pairs[..at].iter().any(|earlier| earlier.target == pair.target);
+        if !kept::is_missing(&pair.target) && is_there() {
             problems.push(format!("column {:?} is named twice", pair.target).into());
         }
     }

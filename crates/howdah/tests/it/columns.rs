@@ -1,6 +1,6 @@
 //! Columns as the user wishes them: declared types, friendly names.
 
-use howdah::options::{ColumnNames, OnError};
+use howdah::options::{ColumnNames, HeaderOption, OnError};
 use howdah::{ErrorKind, LoadOptions};
 use howdah_testkit::{Database, real_data};
 
@@ -109,6 +109,63 @@ fn a_wrong_declaration_is_refused_before_anything_is_made() {
     assert_eq!(load(&database, &typed(&agrees, options(&file, "t"))).rows, 2);
     let error = try_load(&database, &typed(&[("id", "int")], options(&file, "t"))).unwrap_err();
     assert_eq!(error.message(), "types says integer for column \"id\", but it is bigint");
+}
+
+#[test]
+fn names_that_become_alike_or_are_too_long_find_their_own_columns_and_no_others() {
+    let database = Database::new();
+    // Names that are alike once they are friendly find their own columns again.
+    let alike = database.file("alike.csv", "User Id,user_id,User-Name\n1,2,x\n");
+    for _ in 0..2 {
+        load(&database, &options(&alike, "alike").column_names(ColumnNames::Snake));
+    }
+    assert_eq!(database.sql("SELECT DISTINCT user_id, user_id_2, user_name FROM alike"), "1|2|x");
+    // No other name finds the column of a long one, in one load or in two.
+    let question = "How much do you agree with the following statement about our new product line";
+    let [cheap, good] = ["cheap", "good"].map(|word| {
+        database.file(&format!("{word}.csv"), format!("id,{question}: it is {word}\n1,{word}\n"))
+    });
+    let asked = options(&cheap, "asked").column_names(ColumnNames::Snake);
+    load(&database, &asked);
+    load(&database, &asked);
+    assert!(try_load(&database, &options(&good, "asked").column_names(ColumnNames::Snake)).is_err());
+    let mut both = options(&cheap, "both").column_names(ColumnNames::Snake);
+    both.input.paths.push(good.into());
+    load(&database, &both);
+    assert_eq!(
+        database.sql("SELECT count(*) FROM pg_attribute WHERE attrelid = 'both'::regclass AND attnum > 0"),
+        "3"
+    );
+}
+
+#[test]
+fn a_field_without_a_name_is_left_out_or_mapped_by_its_number() {
+    let database = Database::new();
+    database.sql("CREATE TABLE people (name text, place text)");
+    let file = database.file("people.csv", ",name,\n1,Ada,Oslo\n2,Grace,Rome\n");
+    let people = || options(&file, "people");
+    let (error, report) = (
+        try_load(&database, &people().header(HeaderOption::Yes)).unwrap_err(),
+        load(&database, &people().skip_columns(["1"]).map([("3", "place")])),
+    );
+    assert!(error.message().contains("field 1 has no name\n  - field 3 has no name"), "{error:?}");
+    assert!(error.hint().unwrap().contains("skip_columns=NUMBER leaves out"), "{error:?}");
+    assert_eq!(report.rows, 2);
+    assert_eq!(database.sql("SELECT * FROM people"), "Ada|Oslo\nGrace|Rome");
+    // A name that is that number goes before it, and what is no number of a field is said.
+    let years = database.file("years.csv", "2019,1\n5,6\n");
+    load(&database, &options(&years, "years").header(HeaderOption::Yes).skip_columns(["1"]));
+    assert_eq!(columns(&database, "years"), "2019:bigint");
+    let wanted = options(&years, "others").header(HeaderOption::Yes).skip_columns(["3"]);
+    assert_eq!(
+        try_load(&database, &wanted).unwrap_err().message(),
+        "skip_columns names \"3\", which is not in the header"
+    );
+    // A value behind a delimiter that ends the header keeps no name from being found.
+    let ends = database.file("ends.csv", "name,place,\nAda,Oslo,\nGrace,Rome,x\n");
+    database.sql("TRUNCATE people");
+    load(&database, &options(&ends, "people").skip_columns(["3"]));
+    assert_eq!(database.sql("SELECT * FROM people"), "Ada|Oslo\nGrace|Rome");
 }
 
 #[test]

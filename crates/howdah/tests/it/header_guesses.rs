@@ -18,6 +18,7 @@ fn a_first_row_that_may_have_been_lost_is_said() {
         ("Ada,Oslo\nBob,Rome\n", "is the header, it seems"),
         ("Ada,Oslo\nBob,Rome\n", "header=false"),
         ("name,city\nname,Rome\n", "header=false"),
+        ("Berlin,unknown\nParis,12\n", "header=false"),
         (",a,b\nq,x,y\n", "header=false"),
         ("id,name,name\nx,y,z\n", "header=false"),
         ("country,2020,2021\nNorway,5,6\n", "header=false"),

@@ -103,12 +103,17 @@ fn columns_without_a_name_of_their_own_get_one_and_one_note_says_so() {
              map[NUMBER]=COLUMN gives another",
         ),
         (
+            "ctid,xmin\n1,2\n3,4\n",
+            "ctid_2:bigint\nxmin_2:bigint",
+            "2 names are PostgreSQL's own: field 1 is ctid_2, field 2 is xmin_2; map[NAME]=COLUMN gives another",
+        ),
+        (
             &survey,
-            "Which of these side dishes are typic...g dinner? Rolls~56a1c428:bigint\n\
-             Which of these side dishes are typic...ng dinner? Yams~89a21d0a:text",
+            "Which of these side dishes...dinner? Rolls~56a1c428:bigint\n\
+             Which of these side dishes...dinner? Yams~89a21d0a:text",
             "2 names are longer than PostgreSQL's 63 bytes and shortened: \
-             field 1 is \"Which of these side dishes are typic...g dinner? Rolls~56a1c428\", \
-             field 2 is \"Which of these side dishes are typic...ng dinner? Yams~89a21d0a\"; \
+             field 1 is \"Which of these side dishes...dinner? Rolls~56a1c428\", \
+             field 2 is \"Which of these side dishes...dinner? Yams~89a21d0a\"; \
              map[NAME]=COLUMN gives another",
         ),
     ]
