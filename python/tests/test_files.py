@@ -174,7 +174,7 @@ def test_a_new_table_s_wide_values_can_be_compressed_otherwise(database: Databas
         {"mode": "merge"},
         {"jobs": 0},
         {"jobs": True},
-        {"delimiter": "||"},
+        {"delimiter": "====="},
         {"reject_limit": "many", "on_error": "ignore"},
         {"reject_limit": 1},
         {"columns": 5},
