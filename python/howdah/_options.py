@@ -55,7 +55,10 @@ class Options(TypedDict, total=False):
     encoding: Annotated[
         str | None, "Of text, PostgreSQL's name or the WHATWG's. Default: a byte order mark, else guessed."
     ]
-    delimiter: Annotated[str | None, "What stands between fields, up to four bytes. Default: guessed, else a comma; a tab in tsv."]
+    delimiter: Annotated[
+        str | None,
+        "What stands between fields, up to four bytes. Default: guessed, else a comma; a tab in tsv.",
+    ]
     null: Annotated[
         str | None, r"What stands for NULL in a file. Default: guessed, else an empty field; \N in text."
     ]
@@ -101,7 +104,9 @@ class Options(TypedDict, total=False):
         "Columns for names in the data that differ from the table's; in files of JSON also for paths, as "
         "actor.id. Default: none.",
     ]
-    skip_columns: Annotated[Names | None, "Names in the data, or numbers of fields, that are not loaded. Default: none."]
+    skip_columns: Annotated[
+        Names | None, "Names in the data, or numbers of fields, that are not loaded. Default: none."
+    ]
     types: Annotated[
         Mapping[str, str] | None,
         "Types of columns: a new table gets them, an existing one must have them. Default: found.",
