@@ -49,6 +49,8 @@ class LoadReport:
     jobs: int
     """Connections that wrote."""
     jobs_reason: str | None = None
+    apply_jobs: int | None = None
+    """Connections that applied staged rows, in the modes that match rows."""
     write_path: str
     copy_format: str
     commit: str

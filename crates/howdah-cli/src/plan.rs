@@ -45,7 +45,7 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
         out.push_str(&format!("  compression: {}\n", visible(&compression.spelled(&Terminal))));
     }
     if let Some(staging) = &plan.staging {
-        out.push_str(&format!("  staging: {}\n", visible(staging)));
+        out.push_str(&format!("  staging: {}\n", visible(&staging.spelled(&Terminal))));
     }
     if let Some(script) = &plan.create_table {
         // Not indented: it is there to be copied.

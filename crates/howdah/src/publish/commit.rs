@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::publish::confirm::confirm;
 use crate::publish::late::LateCommits;
 use crate::publish::server_identity::ServerIdentity;
-use crate::publish::transaction_state::{Account, InquiryAnswer, Transaction, TransactionState, ask};
+use crate::publish::transaction_state::{Account, InquiryAnswer, Remedy, Transaction, TransactionState, ask};
 
 /// A server that restarts is back within seconds; longer than this nobody is kept waiting for the truth.
 const WAIT_FOR_SERVER: Duration = Duration::from_secs(15);
@@ -45,6 +45,9 @@ pub(crate) enum Makes<'a> {
     /// Rows that are added to a table, which is quoted and qualified for SQL; and the numbers of subtransactions that added
     /// some, by connection.
     Rows { table: &'a str, subtransactions: Vec<Vec<String>> },
+    /// Changes of rows of a table, which is quoted and qualified for SQL: nobody can undo them, and made again they come to the
+    /// same.
+    Changes { table: &'a str },
 }
 
 impl Commit<'_> {
@@ -58,7 +61,7 @@ impl Commit<'_> {
         let Some(first) = self.connections.first() else { return Ok(true) };
         let mut subtransactions = match &mut self.makes {
             Makes::Rows { subtransactions, .. } => std::mem::take(subtransactions),
-            Makes::Nothing | Makes::AllAtOnce => Vec::new(),
+            Makes::Nothing | Makes::AllAtOnce | Makes::Changes { .. } => Vec::new(),
         };
         subtransactions.resize(self.connections.len(), Vec::new());
         let open = self.connections.iter().zip(subtransactions).map(|(of, subs)| Transaction::open(of, subs));
@@ -75,13 +78,14 @@ impl Commit<'_> {
             true => late.failure(),
             false => lost(first),
         });
-        let added_to = match &self.makes {
+        let remedy = match &self.makes {
             Makes::Nothing => return Err(failure.nothing_changed()),
-            Makes::AllAtOnce => None,
-            Makes::Rows { table, .. } => Some(*table),
+            Makes::AllAtOnce => Remedy::None,
+            Makes::Rows { table, .. } => Remedy::TakeOut(table),
+            Makes::Changes { table } => Remedy::RunAgain(table),
         };
         let account =
-            Account { transactions: &transactions, states: &found.states, server: self.server, added_to };
+            Account { transactions: &transactions, states: &found.states, server: self.server, remedy };
         Err(account.explain(failure))
     }
 

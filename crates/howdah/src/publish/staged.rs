@@ -1,12 +1,14 @@
 //! Rows that reach their table by a statement instead of by COPY: what is to become of them, and where they are staged.
 
+mod ranges;
 mod rounds;
 mod statements;
 
+pub(crate) use ranges::{KeyRange, OrderedColumn};
 pub(crate) use rounds::Round;
 
 use howdah_connect::Connection;
-use howdah_message::setting;
+use howdah_message::{Message, setting};
 use tokio_postgres::types::Type;
 
 use crate::catalog::load_id::LoadId;
@@ -124,6 +126,14 @@ enum StageKind {
     Beside,
 }
 
+/// How many connections apply the rows.
+pub(crate) enum AppliedBy {
+    /// One, by one statement; and why, where several staged them.
+    OneStatement(Option<Message>),
+    /// All that staged them, each a range of the key, cut by one of these columns.
+    Ranges(Vec<OrderedColumn>),
+}
+
 /// A staging table and what is done with it.
 pub(crate) struct Staging {
     id: LoadId,
@@ -146,6 +156,7 @@ pub(crate) struct Staging {
     /// The server can refuse a row because of its types: they have checks.
     pub(crate) can_refuse_rows: bool,
     pub(crate) apply: Apply,
+    pub(crate) applied_by: AppliedBy,
 }
 
 impl Staging {
@@ -282,6 +293,7 @@ impl Staging {
             has_xmax: false,
             can_refuse_rows,
             apply,
+            applied_by: AppliedBy::OneStatement(None),
         })
     }
 
@@ -306,8 +318,14 @@ impl Staging {
         (name, sql)
     }
 
-    /// Why and where, for the plan.
-    pub(crate) fn reason(&self) -> String {
+    /// Columns whose values go into rows of the table that are there.
+    pub(crate) fn set_columns(&self) -> Vec<&str> {
+        let (Apply::Upsert(key) | Apply::Update(key)) = &self.apply else { return Vec::new() };
+        self.columns.iter().map(|(name, _)| name.as_str()).filter(|name| !key.has(name)).collect()
+    }
+
+    /// Why and where, for the plan; and what applies them, of `jobs` connections.
+    pub(crate) fn reason(&self, jobs: usize) -> Message {
         let why = match &self.apply {
             Apply::Insert { .. } => {
                 "row-level security applies to the role, and COPY refuses to load under it".to_owned()
@@ -316,9 +334,19 @@ impl Staging {
                 format!("rows are matched by {}", key.display())
             }
         };
-        match self.place {
-            StageKind::Temporary => format!("in a temporary table; {why}"),
-            StageKind::Beside => format!("in an unlogged table that nobody looks for; {why}"),
+        let mut reason = match self.place {
+            StageKind::Temporary => message!["in a temporary table; ", why],
+            StageKind::Beside => message!["in an unlogged table that nobody looks for; ", why],
+        };
+        match &self.applied_by {
+            AppliedBy::OneStatement(None) => {}
+            AppliedBy::OneStatement(Some(why)) => {
+                reason.push(message!["; one statement applies them: ", why])
+            }
+            AppliedBy::Ranges(_) => {
+                reason.push(format!("; {jobs} connections apply them, each a range of the keys"));
+            }
         }
+        reason
     }
 }

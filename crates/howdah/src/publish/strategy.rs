@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::publish::creation::Creation;
 use crate::publish::rebuild::Rebuild;
 use crate::publish::replace::Replacement;
-use crate::publish::staged::Staging;
+use crate::publish::staged::{KeyRange, Staging};
 
 /// The way from the first COPY to the moment when readers see the rows.
 pub(crate) enum PublishStrategy {
@@ -194,8 +194,9 @@ impl PublishStrategy {
                 Content::Twin { .. } => {}
             },
             PublishStrategy::Staged(staging) => {
-                statements.extend(staging.lock_sql().into_iter().chain(staging.truncate_sql()));
-                statements.push(staging.apply_sql());
+                let all = KeyRange::default();
+                statements.extend(staging.lock_sql(&all).into_iter().chain(staging.truncate_sql()));
+                statements.push(staging.apply_sql(&all));
             }
             _ => {}
         }

@@ -113,8 +113,17 @@ pub(crate) struct Account<'a> {
     pub(crate) transactions: &'a [Transaction],
     pub(crate) states: &'a [TransactionState],
     pub(crate) server: Option<&'a ServerIdentity>,
-    /// The table to which they added rows, quoted and qualified for SQL; `None`: deleting rows would not undo it.
-    pub(crate) added_to: Option<&'a str>,
+    pub(crate) remedy: Remedy<'a>,
+}
+
+/// What helps where only some of the transactions are committed. Tables are quoted and qualified for SQL.
+pub(crate) enum Remedy<'a> {
+    /// Deleting would not undo it.
+    None,
+    /// To take the rows out again that were added to this table.
+    TakeOut(&'a str),
+    /// To change this table again: rows that were changed already come to the same.
+    RunAgain(&'a str),
 }
 
 impl Account<'_> {
@@ -125,7 +134,11 @@ impl Account<'_> {
         if committed.is_empty() && open.is_empty() {
             return failure.nothing_changed();
         }
-        let into = self.added_to.unwrap_or("the table");
+        let (what, into) = match self.remedy {
+            Remedy::None => ("rows", "the table"),
+            Remedy::TakeOut(table) => ("rows", table),
+            Remedy::RunAgain(table) => ("changes", table),
+        };
         let (verdict, visible) = match (committed.len(), open.len()) {
             (0, _) if total == 1 => {
                 (Committed::Unknown, "unknown: COMMIT was sent, and no answer came".to_owned())
@@ -133,18 +146,20 @@ impl Account<'_> {
             (0, open) => (
                 Committed::Unknown,
                 format!(
-                    "unknown: COMMIT was sent on {total} connections, and of {open} it is not known what became of them; the other rows are not in {into}"
+                    "unknown: COMMIT was sent on {total} connections, and of {open} it is not known what became of them; the other {what} are not in {into}"
                 ),
             ),
             (done, 0) => (
                 Committed::Partly,
                 format!(
-                    "the rows of {done} of {total} connections are in {into}; those of the others are not"
+                    "the {what} of {done} of {total} connections are in {into}; those of the others are not"
                 ),
             ),
             (done, open) => (
                 Committed::Partly,
-                format!("the rows of {done} of {total} connections are in {into}; of {open} it is not known"),
+                format!(
+                    "the {what} of {done} of {total} connections are in {into}; of {open} it is not known"
+                ),
             ),
         };
         let ids = |list: &[&Transaction]| {
@@ -171,13 +186,19 @@ impl Account<'_> {
                 ids(&open).replace(' ', "")
             ));
         }
-        if let Some(table) = self.added_to {
-            let theirs = committed.iter().chain(&open).flat_map(|transaction| &transaction.xmins);
-            let xmins: Vec<String> = theirs.map(|xmin| format!("'{xmin}'")).collect();
-            steps.push(format!(
-                "to take the rows out again: DELETE FROM {table} WHERE xmin::text IN ({})",
-                xmins.join(", ")
-            ));
+        match self.remedy {
+            Remedy::None => {}
+            Remedy::RunAgain(table) => steps.push(format!(
+                "run the same load again: it finds what is in, and {table} is then as after one load"
+            )),
+            Remedy::TakeOut(table) => {
+                let theirs = committed.iter().chain(&open).flat_map(|transaction| &transaction.xmins);
+                let xmins: Vec<String> = theirs.map(|xmin| format!("'{xmin}'")).collect();
+                steps.push(format!(
+                    "to take the rows out again: DELETE FROM {table} WHERE xmin::text IN ({})",
+                    xmins.join(", ")
+                ));
+            }
         }
         failure
             .of_kind(ErrorKind::PartlyCommitted)
@@ -201,17 +222,15 @@ mod tests {
         Transaction { id: Some(id.to_owned()), xmins }
     }
 
-    fn explained(states: &[TransactionState]) -> Error {
+    fn explained(states: &[TransactionState], remedy: Remedy<'_>) -> Error {
         let transactions = [transaction("4294967301", &["5", "7"]), transaction("4294967302", &["6"])];
         let server = ServerIdentity { system: "77".into(), timeline: "00000001".into() };
-        let account = Account {
-            transactions: &transactions[..states.len()],
-            states,
-            server: Some(&server),
-            added_to: Some("\"s\".\"t\""),
-        };
+        let account =
+            Account { transactions: &transactions[..states.len()], states, server: Some(&server), remedy };
         account.explain(Error::new(ErrorKind::Server, "lost"))
     }
+
+    const TABLE: &str = "\"s\".\"t\"";
 
     #[test]
     fn what_is_in_is_told_from_what_may_be() {
@@ -223,7 +242,7 @@ mod tests {
             (&[In, Open], Committed::Partly, "the rows of 1 of 2 connections are in \"s\".\"t\"; of 1 it is"),
             (&[Out, Open], Committed::Unknown, "unknown: COMMIT was sent on 2 connections, and of 1 it"),
         ] {
-            let error = explained(states);
+            let error = explained(states, Remedy::TakeOut(TABLE));
             assert_eq!(error.committed(), committed, "{states:?}");
             assert!(error.visible().unwrap().starts_with(visible), "{error:?}");
         }
@@ -231,13 +250,27 @@ mod tests {
 
     #[test]
     fn the_way_back_names_the_table_and_every_row_of_the_load() {
-        let error = explained(&[TransactionState::Committed, TransactionState::RolledBack]);
+        let states = [TransactionState::Committed, TransactionState::RolledBack];
+        let error = explained(&states, Remedy::TakeOut(TABLE));
         assert_eq!(error.detail(), Some("transactions committed: 4294967301; rolled back: 4294967302"));
         let undo = "to take the rows out again: DELETE FROM \"s\".\"t\" WHERE xmin::text IN ('5', '7')";
         assert_eq!(error.hint(), Some(undo));
-        let hint = explained(&[TransactionState::Open, TransactionState::Open]).hint().unwrap().to_owned();
+        let states = [TransactionState::Open, TransactionState::Open];
+        let hint = explained(&states, Remedy::TakeOut(TABLE)).hint().unwrap().to_owned();
         assert!(hint.contains("the system identifier 77 and timeline 00000001: SELECT id"), "{hint}");
         assert!(hint.contains("unnest('{4294967301,4294967302}'::text[])"), "{hint}");
         assert!(hint.ends_with("IN ('5', '7', '6')"), "{hint}");
+    }
+
+    #[test]
+    fn changes_that_cannot_be_undone_are_made_again() {
+        let states = [TransactionState::Committed, TransactionState::RolledBack];
+        let error = explained(&states, Remedy::RunAgain(TABLE));
+        assert!(
+            error.visible().unwrap().starts_with("the changes of 1 of 2 connections are in"),
+            "{error:?}"
+        );
+        let hint = "run the same load again: it finds what is in, and \"s\".\"t\" is then as after one load";
+        assert_eq!(error.hint(), Some(hint));
     }
 }

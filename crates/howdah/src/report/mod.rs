@@ -59,6 +59,9 @@ pub struct Report {
     pub rows_per_s: f64,
     /// Connections that wrote.
     pub jobs: usize,
+    /// Connections that applied staged rows to the table. `None`: none were staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apply_jobs: Option<usize>,
     /// Why so many, when the choice was ours and not plain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs_reason: Option<Message>,
@@ -174,7 +177,7 @@ pub struct PlanSummary {
     pub compression: Option<Message>,
     /// Where rows wait before a statement applies them, and why; most go straight into the table.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub staging: Option<String>,
+    pub staging: Option<Message>,
     /// In whose order the rows of a part may be sent: indexes of the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sort: Vec<String>,
@@ -297,6 +300,7 @@ impl Respell for PlanSummary {
     fn respell(&mut self, spelling: &dyn Spelling) {
         self.create_table.respell(spelling);
         self.compression.respell(spelling);
+        self.staging.respell(spelling);
         for column in &mut self.columns {
             column.because.respell(spelling);
         }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a failed test")]
 #![expect(clippy::print_stdout, reason = "seeds, counts and skipped tests are worth reading")]
 
+mod applied_ranges;
 mod arrow;
 mod arrow_oracle;
 mod booleans;
@@ -45,6 +46,7 @@ mod passed_on;
 mod pooler;
 mod privileges;
 mod promote;
+mod range_commits;
 mod real_files;
 mod rebuilt_indexes;
 mod reference;

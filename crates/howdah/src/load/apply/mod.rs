@@ -1,5 +1,6 @@
 //! The end of a staged load: the statements that apply the rows, and the account of what they did.
 
+mod ranges;
 mod refused_rows;
 mod second_look;
 
@@ -12,7 +13,8 @@ use crate::control::Phase;
 use crate::control::stoppable::stoppable;
 use crate::error::{Error, ErrorKind};
 use crate::load::{Load, Setup};
-use crate::publish::staged::{Apply, Staging};
+use crate::publish::staged::{Apply, KeyRange, Staging};
+use crate::send::pool::WorkerPool;
 
 /// What a statement did with staged rows.
 #[derive(Debug, Default)]
@@ -34,37 +36,25 @@ impl Applied {
 }
 
 impl Load<'_> {
-    /// Applies the `staged` rows to the table in the open transaction. How many rows of the input that concerns.
+    /// Applies the `staged` rows to the table: over the connections of `workers`, or in the open transaction. How many rows of
+    /// the input that concerns.
     pub(super) async fn apply(
         &mut self,
         connection: &Connection,
+        workers: &mut WorkerPool,
         staging: &Staging,
         decision: &Setup,
         staged: u64,
     ) -> Result<u64, Error> {
         let start = Instant::now();
         self.control.enter(Phase::Applying);
-        self.run_all(connection, &[staging.analyze_sql()]).await?;
-        let preparations: Vec<String> =
-            staging.lock_sql().into_iter().chain(staging.truncate_sql()).collect();
-        self.run_all(connection, &preparations).await?;
-        let (applied, refused) = match &decision.rejects {
-            Some(rejects) => {
-                let before = rejects.count();
-                let applied = self.apply_tolerantly(connection, staging, decision, rejects).await?;
-                (applied, rejects.count() - before)
-            }
-            None => (self.apply_strictly(connection, staging, decision).await?, 0),
+        let in_ranges = self.apply_ranges(connection, workers, staging, staged).await?;
+        self.report.apply_jobs = Some(in_ranges.as_ref().map_or(1, |done| done.connections));
+        let (applied, distinct, staged) = match in_ranges {
+            Some(done) => (done.applied, done.distinct, staged),
+            None => self.apply_at_once(connection, staging, decision, staged).await?,
         };
-        let staged = staged - refused;
-        // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
-        let distinct = match staging.count_sql().filter(|_| applied.used < staged) {
-            Some(sql) => {
-                let [distinct] = self.counts(connection, &sql).await?;
-                distinct
-            }
-            None => staged,
-        };
+        let distinct = distinct.unwrap_or(staged);
         let report = &mut *self.report;
         (report.rows_inserted, report.rows_updated, report.rows_deleted) =
             (applied.inserted, applied.updated, applied.deleted);
@@ -78,6 +68,40 @@ impl Load<'_> {
             }
             _ => Ok(staged),
         }
+    }
+
+    /// Applies the `staged` rows in the open transaction: what that did, how many no other had to give way to, where that was
+    /// counted, and of how many.
+    async fn apply_at_once(
+        &self,
+        connection: &Connection,
+        staging: &Staging,
+        decision: &Setup,
+        staged: u64,
+    ) -> Result<(Applied, Option<u64>, u64), Error> {
+        let all = KeyRange::default();
+        self.run_all(connection, &[staging.analyze_sql()]).await?;
+        let preparations: Vec<String> =
+            staging.lock_sql(&all).into_iter().chain(staging.truncate_sql()).collect();
+        self.run_all(connection, &preparations).await?;
+        let (applied, refused) = match &decision.rejects {
+            Some(rejects) => {
+                let before = rejects.count();
+                let applied = self.apply_tolerantly(connection, staging, decision, rejects).await?;
+                (applied, rejects.count() - before)
+            }
+            None => (self.apply_strictly(connection, staging, decision).await?, 0),
+        };
+        let staged = staged - refused;
+        // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
+        let distinct = match staging.count_sql(&all).filter(|_| applied.used < staged) {
+            Some(sql) => {
+                let [distinct] = self.counts(connection, &sql).await?;
+                Some(distinct)
+            }
+            None => None,
+        };
+        Ok((applied, distinct, staged))
     }
 
     /// Runs a statement that applies staged rows; the inner error is the server's.

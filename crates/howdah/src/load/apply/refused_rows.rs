@@ -14,7 +14,7 @@ use crate::encode::chunk::Ordinal;
 use crate::encode::reject::Reject;
 use crate::error::{Error, ErrorKind};
 use crate::load::{Load, Setup};
-use crate::publish::staged::{Round, Staging};
+use crate::publish::staged::{KeyRange, Round, Staging};
 use crate::read::queue;
 use crate::rejects::Rejects;
 use crate::send::bisect::Bisection;
@@ -56,7 +56,8 @@ impl Load<'_> {
         decision: &Setup,
     ) -> Result<Applied, Error> {
         self.run_all(connection, &[Savepoint::ROWS.set()]).await?;
-        let error = match self.run_apply(connection, staging, &staging.apply_sql()).await? {
+        let all = staging.apply_sql(&KeyRange::default());
+        let error = match self.run_apply(connection, staging, &all).await? {
             // What is deferred is checked now, while there is somebody to tell.
             Ok(applied) => {
                 let checking = connection.client().batch_execute(IMMEDIATE);
@@ -186,7 +187,8 @@ impl Load<'_> {
     ) -> Result<Applied, Error> {
         // A deferred constraint would speak up when nobody can tell any more which row it means.
         self.run_all(connection, &[IMMEDIATE.to_owned(), Savepoint::ROWS.set()]).await?;
-        let error = match self.try_rows(connection, staging, &staging.apply_sql()).await? {
+        let all = staging.apply_sql(&KeyRange::default());
+        let error = match self.try_rows(connection, staging, &all).await? {
             Ok(applied) => return Ok(applied),
             Err(error) => error,
         };

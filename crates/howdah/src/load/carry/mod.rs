@@ -1,5 +1,6 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
+mod clean_up;
 mod context;
 mod disabled_triggers;
 mod lock_out;
@@ -13,14 +14,14 @@ use std::time::{Duration, Instant};
 use howdah_connect::{Connection, Target};
 use howdah_message::setting;
 use howdah_source::MorselSource;
-use tokio_postgres::types::Type;
 
+use self::clean_up::{clean_up, drop_stage, tell_dead_space};
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::table::Table;
+use crate::control::Phase;
 use crate::control::liveness::server_lost;
 use crate::control::lock_watch::{LockWatch, within};
 use crate::control::stoppable::{cancelled, interruptible, stoppable};
-use crate::control::{Control, Phase};
 use crate::error::{Error, ErrorKind};
 use crate::infer::columns::merge;
 use crate::infer::lattice::ColumnLattice;
@@ -36,9 +37,6 @@ use crate::send::context::LoadContext;
 use crate::send::pool::WorkerPool;
 use crate::send::timings::Timings;
 use crate::send::worker::Sent;
-
-/// Less than this autovacuum sees to, and nobody needs to know.
-const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
 
 impl Load<'_> {
     /// Moves the rows and makes them visible, or leaves nothing behind.
@@ -158,7 +156,7 @@ impl Load<'_> {
         }
         if let PublishStrategy::Staged(staging) = strategy {
             disabled = self.disable_triggers(connection, decision).await?;
-            rows = self.apply(connection, staging, decision, rows).await?;
+            rows = self.apply(connection, workers, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
             let done = self.run_all(connection, &strategy.after(table, plan, &found)).await;
@@ -170,6 +168,7 @@ impl Load<'_> {
             self.report.rows_inserted = rows;
         }
         self.run_all(connection, &triggers::enable_sql(&disabled)).await?;
+        let ranges = self.report.apply_jobs.filter(|jobs| *jobs > 1);
 
         self.control.enter(Phase::Committing);
         let committing = Instant::now();
@@ -177,24 +176,31 @@ impl Load<'_> {
             self.run_all(connection, std::slice::from_ref(&replacement.lock)).await?;
             self.interruptible(connection, replacement.check_unchanged(connection)).await?;
         }
-        self.run_all(connection, &strategy.publish()).await?;
+        if ranges.is_none() {
+            self.run_all(connection, &strategy.publish()).await?;
+        }
         if let Some(replacement) = strategy.replacement() {
             let rights = self.interruptible(connection, replacement.restore_rights(connection)).await?;
             self.run_all(connection, &rights).await?;
         }
         let all = format!("all {rows} rows, in {}", table.display());
         self.run_own_sql(connection, setting::AFTER, &self.options.target.after, &all).await?;
-        let is_confirmed = match strategy {
-            PublishStrategy::Append => {
-                let makes = Makes::Rows { table: &table.sql(), subtransactions };
-                self.commit(&connections, target, server.as_ref(), makes).await?
-            }
-            _ => {
-                let own = std::slice::from_ref(connection);
-                self.commit(own, target, server.as_ref(), Makes::AllAtOnce).await?
-            }
+        let table = &table.sql();
+        let (open, makes) = match strategy {
+            PublishStrategy::Append => (connections, Makes::Rows { table, subtransactions }),
+            _ => match ranges {
+                Some(ranges) => {
+                    (workers.connections().into_iter().take(ranges).collect(), Makes::Changes { table })
+                }
+                None => (vec![connection.clone()], Makes::AllAtOnce),
+            },
         };
-        self.confirmed(is_confirmed);
+        let committed = self.commit(&open, target, server.as_ref(), makes).await;
+        let is_in = committed.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::PartlyCommitted);
+        if ranges.is_some() && is_in {
+            drop_stage(self.control, connection, target, decision).await;
+        }
+        self.confirmed(committed?);
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
         self.report.outcome = Outcome::Loaded;
@@ -375,72 +381,4 @@ impl Load<'_> {
         self.report.phases.analyze_s = start.elapsed().as_secs_f64();
         Ok(())
     }
-}
-
-/// Ends every worker's backend and removes the hidden table; the error then says what is visible. And whether that worked.
-async fn clean_up(
-    control: &Control,
-    connection: &Connection,
-    target: &Target,
-    workers: WorkerPool,
-    decision: &Setup,
-    error: Error,
-) -> (Error, bool) {
-    workers.shutdown();
-    let error = error.or_nothing_changed();
-    if decision.jobs.count == 1 {
-        // A backend that waits for a lock does not notice that its client is gone: it must be told.
-        let _ = control.clean_up(connection.cancel()).await;
-        let _ = control.clean_up(connection.client().batch_execute("ROLLBACK")).await;
-        return (error, true);
-    }
-    let pids = workers.pids();
-    let removed = async {
-        // It may be the first connection that was lost.
-        let another = match connection.client().is_closed() {
-            true => Some(target.connect().await?),
-            false => None,
-        };
-        let connection = another.as_ref().unwrap_or(connection);
-        connection.client().batch_execute("ROLLBACK").await?;
-        // A worker's backend may be in a COPY whose thread waits for a pipe: cancelling would not reach it, ending does.
-        let sql = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.unnest($1::int4[]) as pid";
-        connection.client().query_typed(sql, &[(&pids, Type::INT4_ARRAY)]).await?;
-        decision.strategy.discard(connection, &decision.table).await
-    };
-    match control.clean_up(removed).await {
-        Some(Ok(())) => (error, true),
-        _ if decision.strategy.hidden_id().is_none() => (error, false),
-        _ => {
-            let (name, _) = decision.strategy.relation(&decision.table);
-            let hint = format!(
-                "the hidden table {name} could not be removed; the next load into the schema removes it"
-            );
-            (error.with_hint(hint), false)
-        }
-    }
-}
-
-/// What rows that were rolled back leave of the table's size is said where it is much.
-async fn tell_dead_space(
-    control: &Control,
-    connection: &Connection,
-    decision: &Setup,
-    size_before: u64,
-    error: Error,
-) -> Error {
-    let size = control.clean_up(decision.table.size(connection)).await;
-    let grown = size.and_then(Result::ok).and_then(|size| size.checked_sub(size_before)).unwrap_or(0);
-    if grown < DEAD_SPACE_WORTH_SAYING {
-        return error;
-    }
-    let (committed, visible) = (error.committed(), error.visible().unwrap_or_default().to_owned());
-    error.with_visible(
-        committed,
-        format!(
-            "{visible}; {} MB of dead rows remain in {}, which VACUUM makes free again",
-            grown / 1_000_000,
-            decision.table.display()
-        ),
-    )
 }

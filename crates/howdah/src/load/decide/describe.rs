@@ -8,6 +8,7 @@ use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::publish::creation::Compression;
 use crate::publish::rebuild::Rebuild;
+use crate::publish::staged::AppliedBy;
 use crate::publish::strategy::PublishStrategy;
 use crate::report::{CopyFormat, DialectSummary, PlanSummary, PlannedColumn};
 use crate::send::write;
@@ -82,7 +83,7 @@ impl Load<'_> {
                 })
                 .collect(),
             staging: match strategy {
-                PublishStrategy::Staged(staging) => Some(staging.reason()),
+                PublishStrategy::Staged(staging) => Some(staging.reason(jobs.count)),
                 _ => None,
             },
             rebuilt: strategy.rebuild().map(Rebuild::names).unwrap_or_default(),
@@ -110,7 +111,13 @@ impl Load<'_> {
         let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
         statements.extend(at_first);
         statements.extend(strategy.before(table));
-        let after = strategy.after(table, plan, &[]);
+        let mut after = strategy.after(table, plan, &[]);
+        if matches!(strategy, PublishStrategy::Staged(staging) if matches!(staging.applied_by, AppliedBy::Ranges(_)))
+        {
+            after
+                .iter_mut()
+                .for_each(|sql| sql.push_str(" -- over each connection, for its range of the keys"));
+        }
         let insert = write::planned_sql(plan, &relation);
         if decision.commits.is_some() {
             statements.extend(after);

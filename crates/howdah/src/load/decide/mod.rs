@@ -7,6 +7,7 @@ mod describe;
 mod existing;
 pub(super) mod landing;
 mod new_table;
+mod ranges;
 mod rebuild;
 mod redefine;
 mod reject_file;
@@ -164,7 +165,10 @@ impl Load<'_> {
         let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered)?;
         let staging = match (apply, &existing) {
             (Some(apply), Some(table)) => {
-                Some(Staging::place(connection, table, self.id, apply, &mapping, &mut jobs).await?)
+                let placing = Staging::place(connection, table, self.id, apply, &mapping, &mut jobs);
+                let mut staging = placing.await?;
+                staging.applied_by = self.applied_by(found, table, &staging, jobs.count).await?;
+                Some(staging)
             }
             _ => None,
         };

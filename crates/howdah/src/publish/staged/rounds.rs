@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::ranges::KeyRange;
 use super::{Apply, StageKind, Staging};
 use crate::catalog::name::quote;
 
@@ -44,7 +45,9 @@ impl<'a> Round<'a> {
         let (_, staged) = staging.relation();
         let ordinal = quote(&staging.ordinal);
         let (order, rows) = match staging.apply.key() {
-            Some(key) => (format!("{}, {ordinal}", key.list("s.")), staging.last_row_a_key(key)),
+            Some(key) => {
+                (format!("{}, {ordinal}", key.list("s.")), staging.last_row_a_key(key, &KeyRange::default()))
+            }
             None => (ordinal, format!("SELECT * FROM {staged}")),
         };
         let before = (self.number > 1).then(|| Round { staging, number: self.number - 1 }.relation());

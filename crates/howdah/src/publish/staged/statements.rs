@@ -1,5 +1,6 @@
 //! The statements around staged rows. They take rows in the order of the key, so that loads which meet do not deadlock.
 
+use super::ranges::KeyRange;
 use super::{Apply, StageKind, Staging};
 use crate::catalog::name::quote;
 use crate::plan::match_key::MatchKey;
@@ -36,18 +37,19 @@ impl Staging {
         }
     }
 
-    /// Counts the rows that no other row of the input has to give way to.
-    pub(crate) fn count_sql(&self) -> Option<String> {
+    /// Counts the rows of a range that no other row of the input has to give way to.
+    pub(crate) fn count_sql(&self, range: &KeyRange) -> Option<String> {
         let key = self.apply.key()?;
         let (_, relation) = self.relation();
         Some(format!(
-            "SELECT count(*) FROM (SELECT DISTINCT {} FROM {relation}) AS s",
-            key.distinction(&quote(&self.ordinal))
+            "SELECT count(*) FROM (SELECT DISTINCT {} FROM {relation}{}) AS s",
+            key.distinction(&quote(&self.ordinal)),
+            range.condition("WHERE", "")
         ))
     }
 
     /// Locks the rows that will be updated or deleted, in the order of the key: those statements take no ORDER BY.
-    pub(crate) fn lock_sql(&self) -> Option<String> {
+    pub(crate) fn lock_sql(&self, range: &KeyRange) -> Option<String> {
         let (key, strength) = match &self.apply {
             Apply::Update(key) => (key, "NO KEY UPDATE"),
             Apply::Delete(key) => (key, "UPDATE"),
@@ -56,10 +58,11 @@ impl Staging {
         let (_, relation) = self.relation();
         self.locks.then(|| {
             format!(
-                "SELECT count(*) FROM (SELECT FROM {} AS t WHERE EXISTS (SELECT FROM {relation} AS s WHERE {}) \
+                "SELECT count(*) FROM (SELECT FROM {} AS t WHERE EXISTS (SELECT FROM {relation} AS s WHERE {}{}) \
                  ORDER BY {} FOR {strength} OF t) AS locked",
                 self.target,
                 key.equal(),
+                range.condition("AND", "s."),
                 key.list("t."),
             )
         })
@@ -70,16 +73,16 @@ impl Staging {
         matches!(self.apply, Apply::Insert { truncates: true }).then(|| self.truncate.clone())
     }
 
-    /// The statement that applies the rows. Those of `upsert`, `update` and `delete` answer with their counts: rows inserted
+    /// The statement that applies the rows of a range. Those of `upsert`, `update` and `delete` answer with their counts: rows inserted
     /// and updated; rows of the table touched and rows of the input that matched.
-    pub(crate) fn apply_sql(&self) -> String {
+    pub(crate) fn apply_sql(&self, range: &KeyRange) -> String {
         match &self.apply {
             Apply::Insert { .. } => {
                 let (_, relation) = self.relation();
-                self.apply_rows_sql(&format!("SELECT * FROM {relation}"))
+                self.apply_rows_sql(&format!("SELECT * FROM {relation}{}", range.condition("WHERE", "")))
             }
             Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => {
-                self.apply_rows_sql(&self.last_row_a_key(key))
+                self.apply_rows_sql(&self.last_row_a_key(key, range))
             }
         }
     }
@@ -150,12 +153,13 @@ impl Staging {
         assignments.join(", ")
     }
 
-    /// The last row of each key: the others of the input give way to it, in every mode.
-    pub(super) fn last_row_a_key(&self, key: &MatchKey) -> String {
+    /// The last row of each key of a range: the others of the input give way to it, in every mode.
+    pub(super) fn last_row_a_key(&self, key: &MatchKey, range: &KeyRange) -> String {
         let (_, relation) = self.relation();
         let distinction = key.distinction(&quote(&self.ordinal));
         format!(
-            "SELECT DISTINCT ON ({distinction}) * FROM {relation} ORDER BY {distinction}, {} DESC",
+            "SELECT DISTINCT ON ({distinction}) * FROM {relation}{} ORDER BY {distinction}, {} DESC",
+            range.condition("WHERE", ""),
             quote(&self.ordinal)
         )
     }
