@@ -27,26 +27,26 @@ pub(super) struct AppliedRanges {
 }
 
 /// Why a range was not applied.
-enum Failure {
+enum RangeFailure {
     Load(Error),
     /// The server's, in the session with this backend.
     Server(tokio_postgres::Error, i32),
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RangeFailure {
     fn from(error: Error) -> Self {
-        Failure::Load(error)
+        RangeFailure::Load(error)
     }
 }
 
-impl Failure {
+impl RangeFailure {
     fn is_about_a_row(&self) -> bool {
-        matches!(self, Failure::Server(error, _) if is_about_a_row(error))
+        matches!(self, RangeFailure::Server(error, _) if is_about_a_row(error))
     }
 
     /// Whether one statement gets further, or says better why not.
     fn is_of_ranges(&self, waits: &MutualWaits) -> bool {
-        let Failure::Server(error, pid) = self else { return false };
+        let RangeFailure::Server(error, pid) = self else { return false };
         is_about_a_row(error)
             || error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
             || waits.explain(error, *pid).is_some()
@@ -90,11 +90,13 @@ impl Load<'_> {
         let waits = MutualWaits::default();
         let applying =
             try_join_all(sessions.iter().zip(&pids).zip(&ranges).map(|((session, pid), range)| async move {
-                self.apply_range(session, staging, range).await?.map_err(|error| Failure::Server(error, *pid))
+                self.apply_range(session, staging, range)
+                    .await?
+                    .map_err(|error| RangeFailure::Server(error, *pid))
             }));
         let done = tokio::select! {
             done = applying => done,
-            watched = waits.watch(connection, pids.clone()) => Err(watched.map_or_else(Failure::Load, |never| match never {})),
+            watched = waits.watch(connection, pids.clone()) => Err(watched.map_or_else(RangeFailure::Load, |never| match never {})),
         };
         match done {
             Ok(done) => {
@@ -113,8 +115,8 @@ impl Load<'_> {
                 }
                 Ok(None)
             }
-            Err(Failure::Load(error)) => Err(error),
-            Err(Failure::Server(error, _)) => Err(error.into()),
+            Err(RangeFailure::Load(error)) => Err(error),
+            Err(RangeFailure::Server(error, _)) => Err(error.into()),
         }
     }
 
