@@ -65,6 +65,12 @@ pub enum Variant {
     Without(Attachment),
     /// It lacks all of them.
     Bare,
+    /// It lacks what costs time for sure.
+    Prescribed,
     /// It is not logged.
     Unlogged,
+    /// Not at all, and its rows come as text.
+    Text,
+    /// Not at all, and its rows come as CSV.
+    Csv,
 }

@@ -19,6 +19,19 @@ pub struct Ask {
     pub rows: Option<u64>,
     /// Its bytes, as they lie in the table.
     pub bytes: Option<u64>,
+    /// The input's rows, if somebody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputEstimate>,
+}
+
+/// How many rows an input has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InputEstimate {
+    /// Rows.
+    pub rows: u64,
+    /// Whether all were read: else they are about so many.
+    pub is_counted: bool,
 }
 
 /// The load that is to come, as far as it is known.
@@ -75,7 +88,8 @@ impl<'f> Case<'f> {
         let rows_there = table.and_then(|table| table.rows).filter(|rows| *rows > 0.0);
         let width =
             table.zip(rows_there).map(|(table, rows)| table.bytes / rows).filter(|width| *width > 0.0);
-        match (self.ask.bytes, self.ask.rows) {
+        let of_input = self.ask.input.map(|input| input.rows);
+        match (self.ask.bytes, self.ask.rows.or(of_input)) {
             (Some(bytes), rows) => {
                 let bytes = bytes as f64;
                 let rows = rows.map(|rows| rows as f64).or(width.map(|width| bytes / width));
@@ -84,9 +98,11 @@ impl<'f> Case<'f> {
             (None, Some(rows)) => {
                 let rows = rows as f64;
                 // A row without a column takes 28 bytes, and one of a few columns about a hundred.
-                let (width, source) = match width {
-                    Some(width) => (width, "your rows, as wide as those that are there"),
-                    None => (100.0, "your rows, taken to be 100 bytes wide"),
+                let (width, source) = match (width, self.ask.rows) {
+                    (Some(width), Some(_)) => (width, "your rows, as wide as those that are there"),
+                    (None, Some(_)) => (100.0, "your rows, taken to be 100 bytes wide"),
+                    (Some(width), None) => (width, "the input's rows, as wide as those that are there"),
+                    (None, None) => (100.0, "the input's rows, taken to be 100 bytes wide"),
                 };
                 Incoming { bytes: rows * width, rows: Some(rows), source }
             }

@@ -4,13 +4,14 @@ use howdah::facts::Facts;
 use howdah::message::{Respell, Spelling};
 use serde::Serialize;
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Variant};
 use crate::case::{Ask, Case};
 use crate::finding::{Basis, Finding, Gap, Severity};
 use crate::measured::Measured;
+use crate::prescription::Prescription;
 use crate::rules;
 use crate::sql;
-use crate::trials::{TableTrial, Trials};
+use crate::trials::{ConnectionsTrial, TableTrial, Trials};
 use crate::verdict::Verdict;
 
 /// What the rules say.
@@ -18,6 +19,9 @@ use crate::verdict::Verdict;
 pub struct Diagnosis {
     /// What matters: what fails a load first, then what costs time, by the least that it costs as far as that was measured.
     pub findings: Vec<Finding>,
+    /// What all remedies together come to, if that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prescription: Option<Prescription>,
     /// What was measured and makes no difference that could be told from none.
     pub no_difference: Vec<NoDifference>,
     /// What could not be seen.
@@ -56,7 +60,11 @@ pub fn diagnose(facts: &Facts, ask: &Ask, trials: Option<&Trials>) -> Diagnosis 
     }
     if let Some(trial) = trials.and_then(|trials| trials.table.as_ref()) {
         weigh(&mut diagnosis.findings, trial);
+        diagnosis.prescription = Prescription::of(trial);
         diagnosis.no_difference = no_difference(trial);
+    }
+    if let Some(trial) = trials.and_then(|trials| trials.connections.as_ref()) {
+        diagnosis.no_difference.extend(several_connections(trial));
     }
     // Stable: rules of one severity stay in their order.
     diagnosis.findings.sort_by(|a, b| {
@@ -97,7 +105,24 @@ fn no_difference(trial: &TableTrial) -> Vec<NoDifference> {
         Some(NoDifference { what: attachment.named(sql::name), cost: trial.cost(&attachment)? })
     });
     let log = trial.log_cost().map(|cost| NoDifference { what: "the log".to_owned(), cost });
-    attached.chain(log).filter(|found| !trial.is_clear(found.cost)).collect()
+    let forms = [(Variant::Text, "rows as text"), (Variant::Csv, "rows as CSV")].into_iter().filter_map(
+        |(form, what)| {
+            let cost = trial.saved_by_binary(&form)?;
+            // Where they are faster in that form, that is a finding.
+            let is_faster = trial.saved_by_form(&form).is_some_and(|saved| trial.is_clear(saved));
+            (!is_faster).then(|| NoDifference { what: what.to_owned(), cost })
+        },
+    );
+    attached.chain(log).chain(forms).filter(|found| !trial.is_clear(found.cost)).collect()
+}
+
+/// Where not even the fewest connections beside one are faster, or the number that seems to pay may be none.
+fn several_connections(trial: &ConnectionsTrial) -> Option<NoDifference> {
+    let paying = trial.knee().filter(|knee| *knee > 1);
+    let connections = paying.or(trial.tried().first().copied())?;
+    let cost = trial.saved(connections)?;
+    let what = format!("{connections} connections instead of one");
+    (paying.is_none() || !trial.is_clear(cost)).then_some(NoDifference { what, cost })
 }
 
 #[cfg(test)]

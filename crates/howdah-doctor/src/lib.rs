@@ -24,8 +24,11 @@ mod case;
 mod diagnosis;
 mod figures;
 mod finding;
+mod input;
 mod measure;
 mod measured;
+mod prediction;
+mod prescription;
 mod remedies;
 mod report;
 mod rule;
@@ -38,14 +41,19 @@ mod trials;
 mod verdict;
 
 pub use attachment::{Attachment, Variant};
-pub use case::Ask;
+pub use case::{Ask, InputEstimate};
 pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
 pub use howdah::facts::Facts;
 pub use measure::{Limits, measure};
 pub use measured::Measured;
+pub use prediction::{Prediction, Seconds};
+pub use prescription::Prescription;
 pub use report::{FORMAT, Report, Saved};
 pub use rule::Rule;
 pub use rules::{all, find};
-pub use trials::{CommitTrial, NetworkTrial, NotMeasured, Run, TableTrial, Trials};
+pub use trials::{
+    ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, NetworkTrial, NotMeasured, Run, TableTrial,
+    Trials,
+};

@@ -16,7 +16,15 @@ pub struct Measured {
     pub rounds: usize,
 }
 
+/// Below this share of the time nothing is worth a remedy.
+const LEAST: f64 = 0.05;
+
 impl Measured {
+    /// Whether the share is more than nothing, worth a remedy, and more than two runs of the same are apart.
+    pub(crate) fn is_clear(self, noise: Option<f64>) -> bool {
+        self.low > 0.0 && self.median > LEAST.max(noise.unwrap_or(0.0))
+    }
+
     /// As per cent of a load's time: `38 % (34 to 41)`.
     pub fn percent(&self) -> String {
         // There is no minus nothing.

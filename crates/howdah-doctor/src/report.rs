@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Ask;
 use crate::diagnosis::{Diagnosis, diagnose};
-use crate::figures::{count, duration};
+use crate::figures::rate;
+use crate::prediction::Prediction;
 use crate::trials::Trials;
 
 /// Moves when a key goes or means something else; new keys do not move it.
@@ -29,6 +30,9 @@ pub struct Report {
     /// What follows.
     #[serde(flatten)]
     pub diagnosis: Diagnosis,
+    /// How long the load will take, if that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
     /// What was measured, run by run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<Trials>,
@@ -45,6 +49,7 @@ impl Report {
             report: NAME,
             howdah_version: env!("CARGO_PKG_VERSION"),
             measured: trials.is_some(),
+            prediction: Prediction::of(&ask, &diagnosis, trials.as_ref()),
             ask,
             diagnosis,
             trials,
@@ -56,13 +61,27 @@ impl Report {
 impl Report {
     /// How fast the table takes rows, in a line, if that was measured.
     pub fn rate(&self) -> Option<String> {
-        let trial = self.trials.as_ref()?.table.as_ref()?;
-        let mut said = crate::rules::said(trial)?;
-        if let (Some(rows), Some(rate)) = (self.ask.rows, trial.rate()) {
-            let seconds = rows as f64 / rate.median;
-            said.push_str(&format!("; {} rows take {} at that rate", count(rows as f64), duration(seconds)));
-        }
-        Some(said)
+        let whole = self.trials.as_ref()?.table.as_ref()?.rate()?;
+        Some(format!(
+            "{} rows a second over one connection ({} to {}), into a copy of the table that begins empty",
+            rate(whole.median),
+            rate(whole.low),
+            rate(whole.high)
+        ))
+    }
+
+    /// How fast the table takes rows when all that can be done about what costs time is done, in a line, if that was measured.
+    pub fn prescription(&self) -> Option<String> {
+        let prescription = self.diagnosis.prescription.as_ref()?;
+        let then = prescription.then;
+        Some(format!(
+            "{} rows a second ({} to {}), {} of the time off, without {} while rows come",
+            rate(then.median),
+            rate(then.low),
+            rate(then.high),
+            prescription.saved.percent(),
+            prescription.without.join(", ")
+        ))
     }
 }
 
@@ -123,7 +142,7 @@ mod tests {
         facts.session.in_recovery = true;
         let costs = [(Attachment::Index("events_pkey".into()), 0.3), (Attachment::Checks, 0.01)];
         let trials = Trials { seconds: 2.5, table: Some(trial(&costs)), ..Trials::default() };
-        let report = Report::new(facts, Ask { rows: Some(7), bytes: None }, Some(trials));
+        let report = Report::new(facts, Ask { rows: Some(7), ..Ask::default() }, Some(trials));
         let text = serde_json::to_string(&report).unwrap();
         let saved = Saved::read(&text).unwrap();
         assert_eq!((&saved.facts, &saved.ask), (&report.facts, &report.ask));
@@ -147,5 +166,19 @@ mod tests {
         // Of a report that knows less, nothing is fine.
         let saved = Saved::read(r#"{"report_format":1,"report":"doctor","facts":{},"later":1}"#).unwrap();
         assert_eq!(saved.facts, Facts::default());
+    }
+
+    #[test]
+    fn the_rate_is_said_with_its_interval_and_no_more_digits_than_it_bears() {
+        let said = |table| {
+            let trials = Trials { table: Some(table), ..Trials::default() };
+            Report::new(healthy(), Ask::default(), Some(trials)).rate()
+        };
+        let text = said(trial(&[])).unwrap();
+        assert_eq!(
+            text,
+            "10,000 rows a second over one connection (10,000 to 10,000), into a copy of the table that begins empty"
+        );
+        assert_eq!(said(crate::TableTrial::default()), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::attachment::{Attachment, Variant};
 use crate::case::{Ask, Case};
 use crate::finding::{Finding, Gap};
 use crate::rules;
-use crate::trials::{Run, TableTrial, Trials};
+use crate::trials::{ConnectionsRun, ConnectionsTrial, Run, TableTrial, Trials};
 use crate::verdict::Verdict;
 
 /// Settings of a server that is well: name, value, unit, context.
@@ -238,7 +238,37 @@ pub(crate) fn trial(costs: &[(Attachment, f64)]) -> TableTrial {
             log: 2e6,
         })
     });
-    TableTrial { rows: 10_000, bytes: 1_000_000, runs: rounds.collect() }
+    TableTrial { rows: 10_000, bytes: 1_000_000, runs: rounds.collect(), ..TableTrial::default() }
+}
+
+/// Seven rounds in which the same rows take so many seconds as text and as CSV, where they take one in binary.
+pub(crate) fn with_forms(text: f64, csv: f64) -> TableTrial {
+    let mut trial = trial(&[]);
+    let forms = [trial.run_of(&Variant::Text, text), trial.run_of(&Variant::Csv, csv)];
+    trial.runs.extend(forms.into_iter().flatten());
+    trial
+}
+
+impl TableTrial {
+    /// Runs of `variant` that take so many seconds, one for each round.
+    pub(crate) fn run_of(&self, variant: &Variant, seconds: f64) -> Vec<Run> {
+        (0..=7).map(|round| Run { round, variant: variant.clone(), seconds, log: 2e6 }).collect()
+    }
+}
+
+/// Seven rounds in which so many connections take so many seconds, where one takes one second, and nothing wavers.
+pub(crate) fn connections(tried: &[(u32, f64)]) -> ConnectionsTrial {
+    let counts = [(1, 1.0), (1, 1.0)];
+    let rounds = (0..=7).flat_map(|round| {
+        let run = move |(connections, seconds): &(u32, f64)| ConnectionsRun {
+            round,
+            connections: *connections,
+            seconds: *seconds,
+            log: 2e6,
+        };
+        counts.iter().chain(tried).map(run).collect::<Vec<_>>()
+    });
+    ConnectionsTrial { rows: 10_000, runs: rounds.collect() }
 }
 
 /// The verdict of the rule `id` on a server that is well and was measured.

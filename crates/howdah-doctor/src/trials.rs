@@ -1,10 +1,16 @@
 //! What was measured on a user's server: every run, so that what is made of them can be made again from a saved report.
 
+mod client;
+mod connections;
+
 use serde::{Deserialize, Serialize};
 
 use crate::attachment::{Attachment, Variant};
 use crate::measured::Measured;
 use crate::statistics::{Interval, Spread};
+
+pub use client::ClientTrial;
+pub use connections::{ConnectionsRun, ConnectionsTrial};
 
 /// Everything that was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,8 +24,19 @@ pub struct Trials {
     pub commit: Option<CommitTrial>,
     /// What each part of the table costs.
     pub table: Option<TableTrial>,
+    /// How fast rows are read and encoded here.
+    pub client: Option<ClientTrial>,
+    /// What more connections than one are worth.
+    pub connections: Option<ConnectionsTrial>,
     /// What could not be measured.
     pub not_measured: Vec<NotMeasured>,
+}
+
+impl Trials {
+    /// Says that something could not be measured.
+    pub(crate) fn leave_out(&mut self, what: &str, why: String) {
+        self.not_measured.push(NotMeasured { what: what.to_owned(), why });
+    }
 }
 
 /// Something that could not be measured.
@@ -98,12 +115,11 @@ pub struct TableTrial {
     pub rows: u64,
     /// Bytes of a run as they are sent.
     pub bytes: u64,
+    /// What was left out together, since it costs time for sure.
+    pub prescribed: Vec<Attachment>,
     /// Every run.
     pub runs: Vec<Run>,
 }
-
-/// Below this share of the time nothing is worth a remedy.
-const LEAST: f64 = 0.05;
 
 impl TableTrial {
     /// Seconds of `variant` in each round that has the whole table twice, with the mean of these two.
@@ -149,6 +165,33 @@ impl TableTrial {
         self.saved(&Variant::Unlogged)
     }
 
+    /// The copy that lacks what is prescribed: the bare one, where that is all there is.
+    fn prescription(&self) -> Option<Variant> {
+        let is_all = self.attachments().iter().all(|attachment| self.prescribed.contains(attachment));
+        let variant = if is_all { Variant::Bare } else { Variant::Prescribed };
+        (!self.prescribed.is_empty()).then_some(variant)
+    }
+
+    /// The share of the time that goes without all that is prescribed.
+    pub fn prescription_saved(&self) -> Option<Measured> {
+        self.saved(&self.prescription()?)
+    }
+
+    /// Rows a second without all that is prescribed.
+    pub fn prescription_rate(&self) -> Option<Measured> {
+        self.rate_of(&self.prescription()?)
+    }
+
+    /// The share of the time that goes when rows come in `form` instead of in binary.
+    pub fn saved_by_form(&self, form: &Variant) -> Option<Measured> {
+        self.saved(form)
+    }
+
+    /// The share of the time that goes when rows come in binary instead of in `form`.
+    pub fn saved_by_binary(&self, form: &Variant) -> Option<Measured> {
+        Measured::of(self.paired(form).into_iter().map(|(seconds, whole)| 1.0 - whole / seconds))
+    }
+
     /// How far apart two runs of the same table are, as a share.
     pub fn noise(&self) -> Option<f64> {
         let runs = self.paired(&Variant::WholeAgain);
@@ -158,17 +201,12 @@ impl TableTrial {
 
     /// Whether a share is more than nothing, and more than this machine's noise.
     pub fn is_clear(&self, share: Measured) -> bool {
-        share.low > 0.0 && share.median > LEAST.max(self.noise().unwrap_or(0.0))
+        share.is_clear(self.noise())
     }
 
     /// Rows a second that the whole table takes over one connection.
     pub fn rate(&self) -> Option<Measured> {
         self.rate_of(&Variant::Whole)
-    }
-
-    /// Rows a second that a table without any of the attachments takes.
-    pub fn bare_rate(&self) -> Option<Measured> {
-        self.rate_of(&Variant::Bare)
     }
 
     fn rate_of(&self, variant: &Variant) -> Option<Measured> {
@@ -223,7 +261,7 @@ mod tests {
             runs.push(run(round, variant, *without));
             runs.push(run(round, &Variant::WholeAgain, *last));
         }
-        TableTrial { rows: 1000, bytes: 8000, runs }
+        TableTrial { rows: 1000, bytes: 8000, runs, ..TableTrial::default() }
     }
 
     #[test]

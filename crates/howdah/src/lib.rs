@@ -139,6 +139,7 @@ pub use load::{load, load_inputs};
 pub use message::{Message, message};
 pub use options::LoadOptions;
 pub use promote::{PromoteOptions, PromotePhases, PromoteReport, promote};
+pub use publish::hidden_table::HiddenTable;
 pub use report::{Outcome, Report};
 pub use rows::{
     BulkWriter, Element, FieldWriter, Fields, Literal, OpenField, Row, RowColumn, RowShape, Uuid, Value,

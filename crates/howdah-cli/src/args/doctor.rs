@@ -1,5 +1,6 @@
 //! The options of `howdah doctor`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -14,12 +15,14 @@ see is listed, with the GRANT that shows it, and is never taken for fine.
 
 With --measure it also says which share of a load's time a finding costs here. Rows of the table
 are led into scratch copies of it, whole and less one index, foreign key, trigger … at a time, in
-turns. Each copy is made in a transaction that is rolled back, so nothing stays.
+turns. Each copy is made in a transaction that is rolled back, so nothing stays. Several connections
+fill a table together that is committed empty, and that the server drops when the session ends.
 
 Examples:
   howdah doctor -d shop --table events
   howdah doctor -d shop --table events --rows 40_000_000
   howdah doctor -d shop --table events --measure
+  howdah doctor events.csv -d shop --table events --measure      how long that load will take
   howdah doctor -d shop --table events --report markdown > ticket.md
   howdah doctor -d shop --report json > looked.json
   howdah doctor --facts looked.json               the same findings, without a server
@@ -33,11 +36,15 @@ Exit codes: 0 looked, whatever was found, 1 failed, 2 usage or connection, 130 o
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {
+    /// The file that is to come: its rows are counted, or told from its size and its first records [default: none]
+    #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath, requires = "table", conflicts_with_all = ["facts", "list", "explain"])]
+    pub(crate) input: Option<OsString>,
+
     /// [SCHEMA.]TABLE into which rows are to come [default: the server alone is looked at]
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<String>,
 
-    /// How many rows are to come [default: a tenth of the table]
+    /// How many rows are to come [default: those of INPUT, else a tenth of the table]
     #[arg(long, value_name = "N", conflicts_with = "size")]
     pub(crate) rows: Option<String>,
 

@@ -4,6 +4,7 @@ mod explain;
 mod markdown;
 mod text;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -14,7 +15,7 @@ use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
-use howdah_doctor::{Action, Ask, Facts, Limits, Report, Saved, Trials};
+use howdah_doctor::{Action, Ask, Facts, InputEstimate, Limits, Report, Saved, Trials};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -77,6 +78,7 @@ fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
             .map(|text| units::bytes("--size", text))
             .transpose()?
             .map(|size| size as u64),
+        input: None,
     };
     if let Some(path) = &args.facts {
         let saved = Saved::read(&read(path)?)?;
@@ -96,12 +98,42 @@ fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
             }
             done => {
                 let facts = done?;
+                let input = args.input.as_ref().zip(table.as_ref());
+                let input = input.map(|(path, table)| rows_of(path, table, &server, console, control));
+                let ask = Ask { input: input.transpose()?.flatten(), ..typed };
                 let trials = match limits {
                     Some(limits) => Some(measured(&server, &facts, &limits, console, control)?),
                     None => None,
                 };
-                return Ok(Report::new(facts, typed, trials));
+                return Ok(Report::new(facts, ask, trials));
             }
+        }
+    }
+}
+
+/// How many rows the input has, as far as that can be told: a load that would be refused is no reason not to look.
+fn rows_of(
+    path: &OsStr,
+    table: &TableName,
+    server: &Server,
+    console: Console,
+    control: &Control,
+) -> Result<Option<InputEstimate>, Error> {
+    let name = path.to_string_lossy();
+    match InputEstimate::look(path, table, &server.target, control) {
+        Ok(Some(input)) => Ok(Some(input)),
+        Ok(None) => {
+            console
+                .say(&format!("how many rows {name} has cannot be told without reading it: --rows says it"));
+            Ok(None)
+        }
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) => {
+            let error = error.respelled(&Terminal);
+            console.say(&format!(
+                "how many rows {name} has is not known: a dry run of the load failed: {error}"
+            ));
+            Ok(None)
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Measures on a user's server: the way there, its commits, and what each part of a table costs. Rows go into scratch copies
 //! only, and no transaction with a row in it is ever committed.
 
+mod client;
 mod commit;
+mod connections;
+mod decoding;
 mod network;
+mod place;
 mod question;
 mod sample;
 mod scratch;
@@ -11,13 +15,16 @@ mod turns;
 
 use std::time::Instant;
 
-use howdah::facts::Facts;
+use howdah::connect::Connection;
+use howdah::facts::{Facts, TableFacts};
 use howdah::message;
 use howdah::message::setting;
 use howdah::{Control, Error, Target};
 
+use crate::prescription;
 use crate::sql;
-use crate::trials::{NotMeasured, Trials};
+use crate::trials::Trials;
+use crate::{Ask, diagnose};
 
 /// How much measuring may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +37,13 @@ pub struct Limits {
     pub allow_busy: bool,
     /// Triggers on events may fire when scratch tables are made.
     pub allow_event_triggers: bool,
+}
+
+impl Limits {
+    /// A part of them.
+    fn share(&self, share: f64) -> Limits {
+        Limits { seconds: self.seconds * share, bytes: self.bytes * share, ..*self }
+    }
 }
 
 impl Default for Limits {
@@ -55,35 +69,90 @@ pub fn measure(
     control: &Control,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Trials, Error> {
-    control.connected(target, async |connection| {
-        let began = Instant::now();
+    let began = Instant::now();
+    let (mut trials, csv) = control.connected(target, async |connection| {
         let client = connection.client();
         refuse(client, facts, limits).await?;
         let mut trials = Trials::default();
-        let note = |what: &str, why: String, notes: &mut Vec<NotMeasured>| {
-            notes.push(NotMeasured { what: what.to_owned(), why });
-        };
         tell("measuring the way to the server");
         trials.network = Some(network::measure(client, facts).await?);
         tell("measuring commits");
         match commit::measure(client, facts).await? {
             Ok(commit) => trials.commit = Some(commit),
-            Err(why) => note("commits", why, &mut trials.not_measured),
+            Err(why) => trials.leave_out("commits", why),
         }
-        if let Some(table) = facts.table.as_ref().filter(|table| !table.name.is_empty()) {
+        let mut csv = None;
+        if let Some(table) = table_of(facts) {
             let spent = began.elapsed().as_secs_f64();
             let left = Limits { seconds: (limits.seconds - spent).max(0.0), ..*limits };
-            match table::measure(client, facts, table, &left, tell).await? {
-                Ok((trial, notes)) => {
-                    trials.table = Some(trial);
-                    trials.not_measured.extend(notes);
-                }
-                Err(why) => note(&format!("the table {}", sql::table(table)), why, &mut trials.not_measured),
-            }
+            csv = measure_table(target, connection, facts, table, &left, &mut trials, tell).await?;
         }
-        trials.seconds = began.elapsed().as_secs_f64();
-        Ok(trials)
-    })
+        Ok((trials, csv))
+    })?;
+    if let (Some(table), Some(csv)) = (table_of(facts), csv) {
+        match client::measure(target, table, csv, control, tell)? {
+            Ok(trial) => trials.client = Some(trial),
+            Err(why) => trials.leave_out("what this machine can do", why),
+        }
+    }
+    trials.seconds = began.elapsed().as_secs_f64();
+    Ok(trials)
+}
+
+/// The table, if one was named and seen.
+fn table_of(facts: &Facts) -> Option<&TableFacts> {
+    facts.table.as_ref().filter(|table| !table.name.is_empty())
+}
+
+/// Of time and log, what goes to copies of the table, to the copy without all that costs time, and to several connections.
+const OF_TABLE: f64 = 0.65;
+const OF_PRESCRIPTION: f64 = 0.15;
+const OF_CONNECTIONS: f64 = 0.2;
+
+/// Measures what is attached to a table, and how many connections pay. Returns rows of the table as CSV.
+async fn measure_table(
+    target: &Target,
+    connection: &Connection,
+    facts: &Facts,
+    table: &TableFacts,
+    limits: &Limits,
+    trials: &mut Trials,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Option<client::Csv>, Error> {
+    let client = connection.client();
+    let most = limits.share(OF_TABLE);
+    let name = format!("the table {}", sql::table(table));
+    let mut scratch = match table::prepare(client, facts, table, &most, tell).await? {
+        Ok(scratch) => scratch,
+        Err(why) => {
+            trials.leave_out(&name, why);
+            return Ok(None);
+        }
+    };
+    let (csv, rows) = (scratch.csv(), scratch.rows().clone());
+    match table::measure(client, &mut scratch, &most, tell).await? {
+        Ok(trial) => trials.table = Some(trial),
+        Err(why) => {
+            trials.leave_out(&name, why);
+            return Ok(None);
+        }
+    }
+    let prescribed = prescription::removed(&diagnose(facts, &Ask::default(), Some(trials)).findings);
+    if let Some(trial) = trials.table.as_mut().filter(|_| !prescribed.is_empty()) {
+        let part = limits.share(OF_PRESCRIPTION);
+        if let Err(why) =
+            table::measure_prescribed(client, &mut scratch, prescribed, trial, &part, tell).await?
+        {
+            trials.leave_out("all of it together", why);
+        }
+    }
+    trials.not_measured.append(&mut scratch.not_measured);
+    let rest = limits.share(OF_CONNECTIONS);
+    match connections::measure(target, connection, facts, &scratch, rows, &rest, tell).await? {
+        Ok(trial) => trials.connections = Some(trial),
+        Err(why) => trials.leave_out("several connections", why),
+    }
+    Ok(csv)
 }
 
 /// Refuses where measuring does harm, or cannot be done.
@@ -99,7 +168,7 @@ async fn refuse(
     question::calm(client).await?;
     if !limits.allow_busy {
         let active = question::number(client, ACTIVE).await?.unwrap_or(0.0);
-        let most = most_active(facts);
+        let most = cores(facts) as f64;
         if active > most {
             let said = format!("{active} sessions of others are at work: measuring would slow them down");
             return Err(Error::usage(said)
@@ -124,8 +193,10 @@ const ACTIVE: &str = "SELECT count(*)::float8 FROM pg_catalog.pg_stat_activity
 const EVENT_TRIGGERS: &str =
     "SELECT evtname FROM pg_catalog.pg_event_trigger WHERE evtenabled IN ('O', 'A') ORDER BY evtname LIMIT 1";
 
-/// Of a machine that is not ours, nobody says how many cores it has.
-fn most_active(facts: &Facts) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(8, std::num::NonZero::get);
-    if facts.session.is_local { cores as f64 } else { 8.0 }
+/// Cores of the server. Of a machine that is not ours, nobody says how many it has.
+fn cores(facts: &Facts) -> usize {
+    match facts.session.is_local {
+        true => std::thread::available_parallelism().map_or(8, std::num::NonZero::get),
+        false => 8,
+    }
 }

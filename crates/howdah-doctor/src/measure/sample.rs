@@ -7,6 +7,7 @@ use howdah::facts::{ForeignKeyFacts, TableFacts};
 use howdah::tokio_postgres::{self, Client, CopyInSink};
 
 use super::question;
+use crate::attachment::Variant;
 use crate::sql;
 
 /// Messages of this size are nearly as fast as larger ones.
@@ -16,8 +17,32 @@ const PLACES: u64 = 8;
 /// Of a partitioned table, which has no pages of its own.
 const MOST_ROWS: u64 = 50_000;
 
+/// Memory that a decoded row takes beside its values, and values for each byte that is sent.
+const DECODED_ROW: f64 = 200.0;
+const DECODED_BYTE: f64 = 1.5;
+
+/// How COPY writes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Binary,
+    Text,
+    Csv,
+}
+
+impl Form {
+    fn word(self) -> &'static str {
+        match self {
+            Form::Binary => "binary",
+            Form::Text => "text",
+            Form::Csv => "csv",
+        }
+    }
+}
+
 /// Rows for COPY.
+#[derive(Clone)]
 pub(super) struct Rows {
+    form: Form,
     /// Their columns.
     pub(super) columns: Vec<String>,
     pub(super) count: u64,
@@ -26,6 +51,7 @@ pub(super) struct Rows {
 }
 
 /// Some rows, as they are sent together.
+#[derive(Clone)]
 struct Message {
     rows: u64,
     bytes: Bytes,
@@ -34,6 +60,8 @@ struct Message {
 /// Rows of the table, and for each of its foreign keys the keys that they refer to.
 pub(super) struct Sample {
     pub(super) rows: Rows,
+    /// The same rows as text and as CSV, in messages of as many rows.
+    pub(super) forms: Vec<(Variant, Rows)>,
     pub(super) parents: Vec<(ForeignKeyFacts, Rows)>,
 }
 
@@ -46,8 +74,10 @@ pub(super) async fn read(
     table: &TableFacts,
     most: f64,
 ) -> Result<Sample, tokio_postgres::Error> {
-    // Rows and parents are of one moment.
-    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    // Rows and parents are of one moment, and rows come in one order.
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL synchronize_seqscans = off;
+                 SET LOCAL max_parallel_workers_per_gather = 0";
+    client.batch_execute(begin).await?;
     let read = read_within(client, table, most).await;
     client.batch_execute("ROLLBACK").await?;
     read
@@ -66,7 +96,14 @@ async fn read_within(
         let selects = parts.iter().map(|part| format!("(SELECT {list} FROM {part}{condition})"));
         selects.collect::<Vec<_>>().join(" UNION ALL ")
     };
-    let rows = copy_out(client, &from(&quoted(&columns), ""), columns, most * 2.0).await?;
+    let select = from(&quoted(&columns), "");
+    let rows = copy_out(client, &select, columns, most * 2.0).await?;
+    let mut forms = Vec::new();
+    for (variant, form) in [(Variant::Text, Form::Text), (Variant::Csv, Form::Csv)] {
+        forms.push((variant, copy_out_again(client, &select, &rows, form).await?));
+    }
+    // They were read anew.
+    forms.retain(|(_, again)| again.count == rows.count);
     let mut parents = Vec::new();
     for key in table.foreign_keys.seen().into_iter().flatten() {
         let list = quoted(&key.columns);
@@ -77,7 +114,7 @@ async fn read_within(
         let sql = format!("SELECT DISTINCT {list} FROM ({}) AS k", from(&list, &condition));
         parents.push((key.clone(), copy_out(client, &sql, key.columns.clone(), f64::INFINITY).await?));
     }
-    Ok(Sample { rows, parents })
+    Ok(Sample { rows, forms, parents })
 }
 
 /// What stands behind FROM for each place.
@@ -116,7 +153,7 @@ async fn copy_out(
 ) -> Result<Rows, tokio_postgres::Error> {
     let stream = client.copy_out(&format!("COPY ({sql}) TO STDOUT (FORMAT binary)")).await?;
     pin_mut!(stream);
-    let mut rows = Rows { columns, count: 0, bytes: 0, messages: Vec::new() };
+    let mut rows = Rows { form: Form::Binary, columns, count: 0, bytes: 0, messages: Vec::new() };
     let mut message = BytesMut::with_capacity(MESSAGE);
     let mut sent = 0;
     while let Some(row) = stream.try_next().await? {
@@ -139,6 +176,34 @@ async fn copy_out(
     Ok(rows)
 }
 
+/// The rows that `rows` has, in another form and in messages of as many rows.
+async fn copy_out_again(
+    client: &Client,
+    sql: &str,
+    rows: &Rows,
+    form: Form,
+) -> Result<Rows, tokio_postgres::Error> {
+    let stream = client.copy_out(&format!("COPY ({sql}) TO STDOUT (FORMAT {})", form.word())).await?;
+    pin_mut!(stream);
+    let mut again = Rows { form, columns: rows.columns.clone(), count: 0, bytes: 0, messages: Vec::new() };
+    for like in &rows.messages {
+        let mut message = BytesMut::with_capacity(MESSAGE * 2);
+        let mut count = 0;
+        while count < like.rows
+            && let Some(row) = stream.try_next().await?
+        {
+            message.extend_from_slice(&row);
+            count += 1;
+        }
+        again.count += count;
+        again.bytes += message.len() as u64;
+        again.messages.push(Message { rows: count, bytes: message.freeze() });
+    }
+    Ok(again)
+}
+
+/// The beginning of binary COPY: no flags, and nothing more in the header.
+const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// The end of binary COPY.
 const TRAILER: [u8; 2] = [0xff, 0xff];
 
@@ -160,18 +225,47 @@ impl Rows {
         (self.count, self.bytes) = (count, bytes);
     }
 
-    /// Sends them all into `into`, which has their columns.
+    /// What is sent of them.
+    pub(super) fn text(&self) -> Vec<u8> {
+        self.messages.iter().flat_map(|message| message.bytes.iter().copied()).collect()
+    }
+
+    /// Messages in which they are sent.
+    pub(super) fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Bytes of memory that they take in a server that decodes its log: more than it will be, since what was decoded is kept row
+    /// by row.
+    pub(super) fn decoded(&self) -> f64 {
+        self.count as f64 * DECODED_ROW + self.bytes as f64 * DECODED_BYTE
+    }
+
+    /// Sends the share of one of several senders into `into`, which has their columns.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
-    pub(super) async fn send(&self, client: &Client, into: &str) -> Result<(), tokio_postgres::Error> {
-        let statement = format!("COPY {into} ({}) FROM STDIN (FORMAT binary)", quoted(&self.columns));
+    pub(super) async fn send(
+        &self,
+        client: &Client,
+        into: &str,
+        sender: usize,
+        senders: usize,
+    ) -> Result<(), tokio_postgres::Error> {
+        let statement =
+            format!("COPY {into} ({}) FROM STDIN (FORMAT {})", quoted(&self.columns), self.form.word());
         let sink: CopyInSink<Bytes> = client.copy_in(&statement).await?;
         pin_mut!(sink);
-        for message in &self.messages {
+        // The first message begins with the header.
+        if sender > 0 && self.form == Form::Binary {
+            sink.feed(Bytes::from_static(HEADER)).await?;
+        }
+        for message in self.messages.iter().skip(sender).step_by(senders) {
             sink.feed(message.bytes.clone()).await?;
         }
-        sink.feed(Bytes::from_static(&TRAILER)).await?;
+        if self.form == Form::Binary {
+            sink.feed(Bytes::from_static(&TRAILER)).await?;
+        }
         sink.finish().await?;
         Ok(())
     }
@@ -194,6 +288,7 @@ mod tests {
     #[test]
     fn fewer_rows_are_whole_messages_from_the_front() {
         let rows = || Rows {
+            form: Form::Binary,
             columns: Vec::new(),
             count: 30,
             bytes: 300,

@@ -1,29 +1,22 @@
 //! A scratch copy of the table, with all that rows of the table are held against, or less one attachment. It is made and filled in
 //! a transaction that is rolled back.
 
+mod attach;
+
 use std::time::Instant;
 
 use howdah::Error;
-use howdah::facts::{Facts, TableFacts, TriggerFacts};
+use howdah::facts::{Facts, TableFacts};
 use howdah::name::quote_literal;
 use howdah::tokio_postgres::{self, Client};
 
+use super::client::Csv;
+use super::place::Place;
 use super::question::{answered, number, text};
-use super::sample::{Rows, Sample, quote, quoted};
+use super::sample::{Rows, Sample, quote};
 use crate::attachment::{Attachment, Variant};
 use crate::sql;
 use crate::trials::NotMeasured;
-
-/// Where copies are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
-    /// A schema of their own.
-    Own,
-    /// The table's schema.
-    Beside(String),
-    /// Temporary tables, which are not logged.
-    Temporary,
-}
 
 /// How copies of a table are made.
 pub(super) struct Scratch<'s> {
@@ -39,6 +32,8 @@ pub(super) struct Scratch<'s> {
     indexes: Vec<(String, String)>,
     /// What copies have, and can be without.
     pub(super) attachments: Vec<Attachment>,
+    /// What a copy lacks that is filled as is prescribed.
+    pub(super) prescribed: Vec<Attachment>,
     pub(super) not_measured: Vec<NotMeasured>,
 }
 
@@ -71,9 +66,39 @@ impl<'s> Scratch<'s> {
         answered(planned)
     }
 
+    /// The table that is copied.
+    pub(super) fn table(&self) -> &'s TableFacts {
+        self.table
+    }
+
     /// The rows that go into a copy.
-    pub(super) fn rows(&mut self) -> &mut Rows {
-        &mut self.sample.rows
+    pub(super) fn rows(&self) -> &Rows {
+        &self.sample.rows
+    }
+
+    /// Leaves out the last of the rows, so that some `share` is left, and no fewer than `fewest`.
+    pub(super) fn shorten(&mut self, share: f64, fewest: u64) {
+        let sample = &mut self.sample;
+        for rows in std::iter::once(&mut sample.rows).chain(sample.forms.iter_mut().map(|(_, rows)| rows)) {
+            rows.shorten(share, fewest);
+        }
+    }
+
+    /// In which forms there are rows beside binary.
+    pub(super) fn forms(&self) -> Vec<Variant> {
+        self.sample.forms.iter().map(|(form, _)| form.clone()).collect()
+    }
+
+    /// The rows as CSV.
+    pub(super) fn csv(&self) -> Option<Csv> {
+        let (_, rows) = self.sample.forms.iter().find(|(form, _)| *form == Variant::Csv)?;
+        Some(Csv { columns: rows.columns.clone(), rows: rows.count, text: rows.text() })
+    }
+
+    /// Bytes that a server which decodes its log keeps in memory of a run, until it knows what becomes of its rows.
+    pub(super) fn decoded(&self) -> f64 {
+        let parents = self.sample.parents.iter().map(|(_, keys)| keys.decoded());
+        self.sample.rows.decoded() + parents.sum::<f64>()
     }
 
     /// Whether a copy's rows are logged as those of the table are.
@@ -107,7 +132,8 @@ impl<'s> Scratch<'s> {
         let has = |attachment: &Attachment| match variant {
             Variant::Bare => false,
             Variant::Without(left_out) => left_out != attachment,
-            Variant::Whole | Variant::WholeAgain | Variant::Unlogged => true,
+            Variant::Prescribed => !self.prescribed.contains(attachment),
+            _ => true,
         };
         self.create(client, variant == &Variant::Unlogged).await?;
         let copy = self.named("copy");
@@ -137,7 +163,8 @@ impl<'s> Scratch<'s> {
             .any(|(key, _)| key.is_deferred && has(&Attachment::ForeignKey(key.name.clone())));
         let before = number(client, LOG_POSITION).await?.unwrap_or(0.0);
         let began = Instant::now();
-        self.sample.rows.send(client, &copy).await?;
+        let form = self.sample.forms.iter().find(|(form, _)| form == variant);
+        form.map_or(&self.sample.rows, |(_, rows)| rows).send(client, &copy, 0, 1).await?;
         if defers {
             // They would wait for a commit that never comes.
             client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?;
@@ -149,120 +176,53 @@ impl<'s> Scratch<'s> {
 
     /// A scratch thing's name, as SQL takes it.
     fn named(&self, what: &str) -> String {
-        match &self.place {
-            Place::Own => format!("howdah_doctor_{}.{what}", self.token),
-            Place::Beside(schema) => format!("{}.howdah_doctor_{}_{what}", quote(schema), self.token),
-            Place::Temporary => format!("pg_temp.howdah_doctor_{what}"),
-        }
+        self.place.named(&self.token, what)
     }
 
     /// Makes the copy with its columns, indexes and CHECKs.
     async fn create(&self, client: &Client, unlogged: bool) -> Result<(), tokio_postgres::Error> {
         if self.place == Place::Own {
-            client.batch_execute(&format!("CREATE SCHEMA howdah_doctor_{}", self.token)).await?;
+            client.batch_execute(&format!("CREATE SCHEMA {}", self.place.schema(&self.token))).await?;
         }
-        let kind = match self.place {
-            Place::Temporary => "TEMPORARY ",
-            _ if unlogged || self.table.is_unlogged => "UNLOGGED ",
-            _ => "",
-        };
-        let options =
-            self.reloptions.as_ref().map(|options| format!(" WITH ({options})")).unwrap_or_default();
-        client
-            .batch_execute(&format!(
-                "CREATE {kind}TABLE {} (LIKE {} INCLUDING ALL EXCLUDING COMMENTS EXCLUDING STATISTICS){options}",
-                self.named("copy"),
-                in_sql(self.table)
-            ))
-            .await?;
-        // Functions of the user run for the user's rows only.
-        let called = self.table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
-        let drops: Vec<String> = called.map(|check| self.drop_check(&check.name)).collect();
-        client.batch_execute(&drops.join("; ")).await
+        let kind = self.place.kind(unlogged || self.table.is_unlogged);
+        client.batch_execute(&self.copy_sql(&self.named("copy"), kind, &[]).join("; ")).await
     }
 
-    fn drop_check(&self, name: &str) -> String {
-        format!("ALTER TABLE {} DROP CONSTRAINT {}", self.named("copy"), quote(name))
+    /// The statements that make `copy` with its columns, indexes and CHECKs.
+    pub(super) fn copy_sql(&self, copy: &str, kind: &str, options: &[&str]) -> Vec<String> {
+        let options: Vec<&str> = options.iter().copied().chain(self.reloptions.as_deref()).collect();
+        let with = match options.is_empty() {
+            true => String::new(),
+            false => format!(" WITH ({})", options.join(", ")),
+        };
+        let create = format!(
+            "CREATE {kind}TABLE {copy} (LIKE {} INCLUDING ALL EXCLUDING COMMENTS EXCLUDING STATISTICS){with}",
+            in_sql(self.table)
+        );
+        // Functions of the user run for the user's rows only.
+        let called = self.table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
+        let drops = called.map(|check| drop_check(copy, &check.name));
+        std::iter::once(create).chain(drops).collect()
     }
 
     async fn drop_checks(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
         let plain = self.table.checks.seen().into_iter().flatten().filter(|check| check.calls.is_empty());
-        let drops: Vec<String> = plain.map(|check| self.drop_check(&check.name)).collect();
+        let drops: Vec<String> = plain.map(|check| drop_check(&self.named("copy"), &check.name)).collect();
         client.batch_execute(&drops.join("; ")).await
-    }
-
-    /// Makes the parents that the rows refer to, and the key to them.
-    async fn add_foreign_key(
-        &self,
-        client: &Client,
-        attachment: &Attachment,
-    ) -> Result<(), tokio_postgres::Error> {
-        let parents = self.sample.parents.iter().enumerate();
-        let mut parents =
-            parents.filter(|(_, (key, _))| *attachment == Attachment::ForeignKey(key.name.clone()));
-        let Some((at, (key, keys))) = parents.next() else { return Ok(()) };
-        let (parent, columns) = (self.named(&format!("parent_{at}")), quoted(&key.columns));
-        let kind = if self.place == Place::Temporary { "TEMPORARY " } else { "" };
-        // A logged table cannot refer to one that is not, but the other way round it can.
-        client
-            .batch_execute(&format!(
-                "CREATE {kind}TABLE {parent} AS SELECT {columns} FROM {} WITH NO DATA",
-                in_sql(self.table)
-            ))
-            .await?;
-        keys.send(client, &parent).await?;
-        let deferred = if key.is_deferred { " DEFERRABLE INITIALLY DEFERRED" } else { "" };
-        client
-            .batch_execute(&format!(
-                "ALTER TABLE {parent} ADD UNIQUE ({columns});
-                 ALTER TABLE {} ADD FOREIGN KEY ({columns}) REFERENCES {parent} ({columns}){deferred}",
-                self.named("copy")
-            ))
-            .await
-    }
-
-    /// Makes a trigger of the same kind whose function does nothing.
-    async fn add_trigger(
-        &self,
-        client: &Client,
-        attachment: &Attachment,
-    ) -> Result<(), tokio_postgres::Error> {
-        let triggers = self.table.triggers.seen().into_iter().flatten().enumerate();
-        let mut triggers =
-            triggers.filter(|(_, trigger)| *attachment == Attachment::Trigger(trigger.name.clone()));
-        let Some((at, trigger)) = triggers.next() else { return Ok(()) };
-        let function = self.named(&format!("nothing_{at}"));
-        client
-            .batch_execute(&format!(
-                "CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS 'begin return new; end';
-                 CREATE TRIGGER nothing_{at} {} ON {}{} EXECUTE FUNCTION {function}()",
-                event(trigger),
-                self.named("copy"),
-                referencing(trigger)
-            ))
-            .await
     }
 }
 
 /// The position in the log, in bytes.
-const LOG_POSITION: &str = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
+pub(super) const LOG_POSITION: &str =
+    "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
+
+fn drop_check(copy: &str, name: &str) -> String {
+    format!("ALTER TABLE {copy} DROP CONSTRAINT {}", quote(name))
+}
 
 /// The table, whatever its name.
-fn in_sql(table: &TableFacts) -> String {
+pub(super) fn in_sql(table: &TableFacts) -> String {
     format!("{}.{}", quote(&table.schema), quote(&table.name))
-}
-
-fn event(trigger: &TriggerFacts) -> &'static str {
-    if trigger.is_before { "BEFORE INSERT" } else { "AFTER INSERT" }
-}
-
-fn referencing(trigger: &TriggerFacts) -> &'static str {
-    match (trigger.has_new_table, trigger.is_for_rows) {
-        (true, true) => " REFERENCING NEW TABLE AS howdah_new FOR EACH ROW",
-        (true, false) => " REFERENCING NEW TABLE AS howdah_new FOR EACH STATEMENT",
-        (false, true) => " FOR EACH ROW",
-        (false, false) => " FOR EACH STATEMENT",
-    }
 }
 
 async fn plan<'s>(
@@ -272,19 +232,7 @@ async fn plan<'s>(
     sample: Sample,
 ) -> Result<Scratch<'s>, tokio_postgres::Error> {
     let regclass = format!("{}::pg_catalog.regclass", quote_literal(&in_sql(table)));
-    let may_make_schemas =
-        "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')::int4";
-    let may_make_tables = format!(
-        "SELECT pg_catalog.has_schema_privilege({}, 'CREATE')::int4",
-        quote_literal(&table.schema).trim_start()
-    );
-    let place = if number(client, may_make_schemas).await? == Some(1.0) {
-        Place::Own
-    } else if number(client, &may_make_tables).await? == Some(1.0) {
-        Place::Beside(table.schema.clone())
-    } else {
-        Place::Temporary
-    };
+    let place = Place::find(client, table).await?;
     let is_minimal = facts.setting("wal_level").is_some_and(|level| level.value == "minimal");
     let without_log = match place {
         Place::Temporary => Some("the role may make temporary tables only, which are not logged"),
@@ -308,6 +256,7 @@ async fn plan<'s>(
         without_log,
         indexes: Vec::new(),
         attachments: Vec::new(),
+        prescribed: Vec::new(),
         not_measured: Vec::new(),
     };
     let originals = indexes(client, &regclass).await?;
@@ -364,11 +313,7 @@ impl Scratch<'_> {
         match constraint {
             Some(constraint) => format!("ALTER TABLE {copy} DROP CONSTRAINT {}", quote(constraint)),
             None => {
-                let schema = match &self.place {
-                    Place::Own => format!("howdah_doctor_{}", self.token),
-                    Place::Beside(schema) => quote(schema),
-                    Place::Temporary => "pg_temp".to_owned(),
-                };
+                let schema = self.place.schema(&self.token);
                 format!("DROP INDEX {schema}.{}", quote(index))
             }
         }

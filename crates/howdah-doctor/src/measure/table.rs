@@ -8,10 +8,10 @@ use howdah::tokio_postgres::Client;
 
 use super::question::answered;
 use super::scratch::Scratch;
-use super::turns::{Budget, round, variants};
-use super::{Limits, sample};
+use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS, round, variants};
+use super::{Limits, decoding, sample};
 use crate::attachment::{Attachment, Variant};
-use crate::trials::{FEWEST_ROUNDS, NotMeasured, Run, TableTrial};
+use crate::trials::{FEWEST_ROUNDS, Run, TableTrial};
 
 /// Rows of a run take this many bytes at most, and at least.
 const MOST: f64 = 8.0 * 1024.0 * 1024.0;
@@ -20,28 +20,24 @@ const LEAST: f64 = 256.0 * 1024.0;
 const FEWEST_ROWS: u64 = 1000;
 /// Of rows that take long, these are enough.
 const FEWEST_SLOW_ROWS: u64 = 100;
-/// The rounds that count for something, and the one that warms up.
-const FEWEST_IN_ALL: u32 = 4;
-/// Rounds that are to fit, and bytes of log for a byte that is sent.
-const ROUNDS: f64 = 8.0;
+/// Bytes of log for a byte that is sent.
 const LOG_PER_BYTE: f64 = 2.5;
 
-/// Measures; the notes say what was left out.
+/// Reads rows of the table, and plans copies of it.
 ///
 /// # Errors
 /// The connection is lost. `Ok(Err)`: it cannot be measured.
-pub(super) async fn measure(
+pub(super) async fn prepare<'t>(
     client: &Client,
     facts: &Facts,
-    table: &TableFacts,
+    table: &'t TableFacts,
     limits: &Limits,
     tell: &mut dyn FnMut(&str),
-) -> Result<Result<(TableTrial, Vec<NotMeasured>), String>, Error> {
+) -> Result<Result<Scratch<'t>, String>, Error> {
     if !matches!(table.kind.as_str(), "r" | "p") {
         return Ok(Err("it is no table with rows of its own".to_owned()));
     }
-    let mut budget = Budget::new(limits.seconds, limits.bytes);
-    let turns = Attachment::all_of(table).len() as f64 + 4.0;
+    let turns = Attachment::all_of(table).len() as f64 + 6.0;
     let most = (limits.bytes / (ROUNDS * turns * LOG_PER_BYTE)).clamp(LEAST, MOST);
     tell("reading rows of the table");
     let sample = match answered(sample::read(client, table, most).await)? {
@@ -58,31 +54,94 @@ pub(super) async fn measure(
         Ok(scratch) => scratch,
         Err(why) => return Ok(Err(why)),
     };
-    let variants = variants(&scratch.attachments, scratch.is_logged());
-    // A run that takes too long, or too much of the log, for as many rounds as are wanted gets fewer rows. What it takes to
-    // make a copy stays.
+    let kept = match answered(decoding::room(client).await)? {
+        Ok(Some(room)) => decoding::fit(&mut scratch, room),
+        Ok(None) => Ok(()),
+        Err(why) => Err(why),
+    };
+    Ok(kept.map(|()| scratch))
+}
+
+/// Measures.
+///
+/// # Errors
+/// The connection is lost. `Ok(Err)`: it cannot be measured.
+pub(super) async fn measure(
+    client: &Client,
+    scratch: &mut Scratch<'_>,
+    limits: &Limits,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Result<TableTrial, String>, Error> {
+    let mut budget = Budget::new(limits.seconds, limits.bytes);
+    let variants = variants(&scratch.attachments, scratch.is_logged(), scratch.forms());
+    // A run that takes too long, or too much of the log, for as many rounds as are wanted gets fewer rows.
     let began = Instant::now();
     let (seconds, log) = match answered(scratch.run(client, &Variant::Whole).await)? {
         Ok(measured) => measured,
         Err(why) => return Ok(Err(why)),
     };
     budget.spend(log);
-    let making = began.elapsed().as_secs_f64() - seconds;
-    let in_time = (limits.seconds / (ROUNDS * turns) - making) / seconds;
-    let in_log = (limits.bytes - log) / (ROUNDS * turns * log.max(1.0));
-    scratch.rows().shorten(in_time.min(in_log).clamp(0.0, 1.0), FEWEST_SLOW_ROWS);
+    let expense = Expense { seconds, making: began.elapsed().as_secs_f64() - seconds, log };
+    scratch.shorten(expense.share(limits, variants.len() as f64 + 2.0), FEWEST_SLOW_ROWS);
     let (rows, bytes) = (scratch.rows().count, scratch.rows().bytes);
-    let mut trial = TableTrial { rows, bytes, runs: Vec::new() };
-    let mut number = 0;
-    'rounds: while !budget.is_over(number, FEWEST_IN_ALL) {
+    let mut trial = TableTrial { rows, bytes, ..TableTrial::default() };
+    let measured = rounds(client, scratch, &variants, &mut budget, FEWEST_IN_ALL, &mut trial, tell).await?;
+    if let Err(why) = measured {
+        return Ok(Err(why));
+    }
+    if trial.rounds() < FEWEST_ROUNDS {
+        let rounds = trial.rounds();
+        return Ok(Err(format!(
+            "time and log had room for fewer rounds than are needed: {rounds} of {FEWEST_ROUNDS}"
+        )));
+    }
+    Ok(Ok(trial))
+}
+
+/// Measures the copy without all of `prescribed`, in rounds that follow those of `trial`.
+///
+/// # Errors
+/// The connection is lost. `Ok(Err)`: it cannot be measured.
+pub(super) async fn measure_prescribed(
+    client: &Client,
+    scratch: &mut Scratch<'_>,
+    prescribed: Vec<Attachment>,
+    trial: &mut TableTrial,
+    limits: &Limits,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Result<(), String>, Error> {
+    trial.prescribed.clone_from(&prescribed);
+    // Without any of them, it was measured already.
+    if scratch.attachments.iter().all(|attachment| prescribed.contains(attachment)) {
+        return Ok(Ok(()));
+    }
+    scratch.prescribed = prescribed;
+    let mut budget = Budget::new(limits.seconds, limits.bytes);
+    rounds(client, scratch, &[Variant::Prescribed], &mut budget, FEWEST_IN_ALL - 1, trial, tell).await
+}
+
+/// Rounds of the whole table and of `variants`, until the budget is over.
+async fn rounds(
+    client: &Client,
+    scratch: &Scratch<'_>,
+    variants: &[Variant],
+    budget: &mut Budget,
+    fewest: u32,
+    trial: &mut TableTrial,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Result<(), String>, Error> {
+    let first = trial.runs.last().map_or(0, |run| run.round + 1);
+    let mut done = 0;
+    while !budget.is_over(done, fewest) {
+        let number = first + done;
         tell(&format!(
             "round {number} of copies of the table, {:.0} of {:.0} s",
             budget.elapsed(),
-            limits.seconds
+            budget.seconds()
         ));
-        for variant in round(&variants) {
+        for variant in round(variants) {
             if budget.is_exceeded() {
-                break 'rounds;
+                return Ok(Ok(()));
             }
             match answered(scratch.run(client, &variant).await)? {
                 Ok((seconds, log)) => {
@@ -92,13 +151,7 @@ pub(super) async fn measure(
                 Err(why) => return Ok(Err(why)),
             }
         }
-        number += 1;
+        done += 1;
     }
-    if trial.rounds() < FEWEST_ROUNDS {
-        let rounds = trial.rounds();
-        return Ok(Err(format!(
-            "time and log had room for fewer rounds than are needed: {rounds} of {FEWEST_ROUNDS}"
-        )));
-    }
-    Ok(Ok((trial, scratch.not_measured)))
+    Ok(Ok(()))
 }

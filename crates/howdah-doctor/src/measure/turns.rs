@@ -2,15 +2,21 @@
 
 use std::time::Instant;
 
+use super::Limits;
 use crate::attachment::{Attachment, Variant};
 
+/// The rounds that count for something, and the one that warms up.
+pub(super) const FEWEST_IN_ALL: u32 = 4;
+/// Rounds that are to fit.
+pub(super) const ROUNDS: f64 = 8.0;
 /// How many times as long it may take where the fewest rounds take that.
 const PATIENCE: f64 = 3.0;
 /// After so many rounds an interval is as narrow as it needs to be.
 const MOST_ROUNDS: u32 = 15;
 
-/// All variants of a table with these attachments. What is not logged cannot be compared where nothing is logged.
-pub(super) fn variants(attachments: &[Attachment], is_logged: bool) -> Vec<Variant> {
+/// All variants of a table with these attachments, and with rows in these `forms`. What is not logged cannot be compared where
+/// nothing is logged.
+pub(super) fn variants(attachments: &[Attachment], is_logged: bool, forms: Vec<Variant>) -> Vec<Variant> {
     let mut variants: Vec<Variant> = attachments.iter().cloned().map(Variant::Without).collect();
     if !attachments.is_empty() {
         variants.push(Variant::Bare);
@@ -18,6 +24,7 @@ pub(super) fn variants(attachments: &[Attachment], is_logged: bool) -> Vec<Varia
     if is_logged {
         variants.push(Variant::Unlogged);
     }
+    variants.extend(forms);
     variants
 }
 
@@ -29,6 +36,25 @@ pub(super) fn round(variants: &[Variant]) -> Vec<Variant> {
     turns.append(&mut between);
     turns.push(Variant::WholeAgain);
     turns
+}
+
+/// What a run takes.
+pub(super) struct Expense {
+    /// Seconds in which rows are sent.
+    pub(super) seconds: f64,
+    /// Seconds in which the copy is made and goes.
+    pub(super) making: f64,
+    /// Bytes of log.
+    pub(super) log: f64,
+}
+
+impl Expense {
+    /// The share of the rows with which rounds of so many turns fit. What it takes to make a copy stays.
+    pub(super) fn share(&self, limits: &Limits, turns: f64) -> f64 {
+        let in_time = (limits.seconds / (ROUNDS * turns) - self.making) / self.seconds;
+        let in_log = (limits.bytes - self.log) / (ROUNDS * turns * self.log.max(1.0));
+        in_time.min(in_log).clamp(0.0, 1.0)
+    }
 }
 
 /// What is left of time and of room in the log.
@@ -62,6 +88,11 @@ impl Budget {
         self.elapsed() > self.seconds * PATIENCE || self.spent > self.bytes
     }
 
+    /// Seconds that there are.
+    pub(super) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
     /// Seconds since the beginning.
     pub(super) fn elapsed(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
@@ -76,19 +107,31 @@ mod tests {
 
     #[test]
     fn each_round_has_each_variant_once_and_the_whole_table_at_both_ends() {
-        let variants = variants(&[Attachment::Checks, Attachment::Index("i".into())], true);
-        assert_eq!(variants.len(), 4);
+        let variants =
+            variants(&[Attachment::Checks, Attachment::Index("i".into())], true, vec![Variant::Csv]);
+        assert_eq!(variants.len(), 5);
         let mut orders = std::collections::BTreeSet::new();
         for _ in 0..200 {
             let round = round(&variants);
             assert_eq!((round.first(), round.last()), (Some(&Variant::Whole), Some(&Variant::WholeAgain)));
             assert!(variants.iter().all(|variant| round.contains(variant)));
-            assert_eq!(round.len(), 6);
+            assert_eq!(round.len(), 7);
             orders.insert(format!("{round:?}"));
         }
         assert!(orders.len() > 12, "{}", orders.len());
-        assert_eq!(super::variants(&[], true), [Variant::Unlogged]);
-        assert_eq!(super::variants(&[], false), []);
+        assert_eq!(super::variants(&[], true, Vec::new()), [Variant::Unlogged]);
+        assert_eq!(super::variants(&[], false, Vec::new()), []);
+    }
+
+    #[test]
+    fn rows_become_fewer_where_time_or_log_have_no_room() {
+        let limits = Limits { seconds: 16.0, bytes: 1700.0, ..Limits::default() };
+        let share = |seconds, making, log| Expense { seconds, making, log }.share(&limits, 4.0);
+        // Half a second a run, of which a tenth goes into making the copy.
+        assert!((share(1.0, 0.1, 10.0) - 0.4).abs() < 1e-9);
+        assert_eq!(share(0.2, 0.1, 10.0), 1.0);
+        assert_eq!(share(0.2, 0.6, 10.0), 0.0);
+        assert_eq!(share(0.1, 0.0, 100.0), 0.5);
     }
 
     #[test]

@@ -220,7 +220,7 @@ mod tests {
         );
         assert_eq!(statements(&finding, 0), "ALTER SEQUENCE public.events_id_seq NO MAXVALUE;");
         fine("column.numbers-end", numbered(Some(2.2e8), None));
-        let ask = Ask { rows: Some(1000), bytes: None };
+        let ask = Ask { rows: Some(1000), ..Ask::default() };
         let short = found_for("column.numbers-end", &ask, numbered(Some(999.0), Some(2_147_483_647.0)));
         assert_eq!(short.severity, Severity::Fails);
         assert!(statements(&short, 0).starts_with("ALTER TABLE public.events ALTER COLUMN id TYPE bigint;"));

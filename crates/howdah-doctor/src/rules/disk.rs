@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_held_against_what_is_free() {
-        let ask = Ask { bytes: Some(10_000_000_000), rows: None };
+        let ask = Ask { bytes: Some(10_000_000_000), ..Ask::default() };
         // A fifth of it again for indexes, and 1 GiB of log.
         let needed = 12e9 + 1024.0 * 1024.0 * 1024.0;
         let finding = found_for("disk.space", &ask, |facts| seen(&mut facts.disk).free = needed / 0.8 - 1.0);

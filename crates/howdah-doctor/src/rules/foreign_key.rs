@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn checks_at_the_commit_take_memory() {
-        let ask = Ask { rows: Some(1_000_000), bytes: None };
+        let ask = Ask { rows: Some(1_000_000), ..Ask::default() };
         let deferred = |is_deferred| {
             move |facts: &mut Facts| {
                 seen(&mut table(facts).foreign_keys).push(ForeignKeyFacts {

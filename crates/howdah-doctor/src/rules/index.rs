@@ -266,11 +266,11 @@ mod tests {
             with(index("a", "at"))(facts);
             with(index("b", "at"))(facts);
         };
-        let more = Ask { rows: Some(10_000_001), bytes: None };
+        let more = Ask { rows: Some(10_000_001), ..Ask::default() };
         let finding = found_for("index.after-load", &more, two);
         let crate::Action::Load(say) = &finding.remedies[0].action else { panic!("{finding:?}") };
         assert_eq!(say.as_str(), "indexes=rebuild");
-        fine_for("index.after-load", &Ask { rows: Some(10_000_000), bytes: None }, two);
+        fine_for("index.after-load", &Ask { rows: Some(10_000_000), ..Ask::default() }, two);
         fine_for("index.after-load", &more, with(index("a", "at")));
         found("index.after-load", |facts| {
             two(facts);

@@ -6,7 +6,7 @@ use howdah::report::Durability;
 
 use crate::attachment::Attachment;
 use crate::case::Case;
-use crate::figures::{bytes, count, rate, time};
+use crate::figures::{bytes, count, time};
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::{drop_index, rebuild};
 use crate::rule::Rule;
@@ -265,26 +265,6 @@ fn flush_too_fast(case: &Case<'_>) -> Judged {
     ))]))
 }
 
-/// What the table takes over one connection, in words for a report's head.
-pub(crate) fn said(trial: &TableTrial) -> Option<String> {
-    let whole = trial.rate()?;
-    let mut text = format!(
-        "{} rows a second over one connection ({} to {}), into a copy of the table that begins empty",
-        rate(whole.median),
-        rate(whole.low),
-        rate(whole.high)
-    );
-    if let Some(bare) = trial.bare_rate() {
-        text.push_str(&format!(
-            "; {} ({} to {}) without all that was measured one by one",
-            rate(bare.median),
-            rate(bare.low),
-            rate(bare.high)
-        ));
-    }
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,15 +380,5 @@ mod tests {
         assert_eq!(finding("commit.flush-too-fast", &at(12e-6)).title, "a commit waits 12 µs for the disk");
         assert_eq!(measured("commit.flush-too-fast", &at(30e-6)), Verdict::Fine);
         assert_eq!(measured("commit.flush", &Trials::default()), Verdict::DoesNotApply);
-    }
-
-    #[test]
-    fn the_rate_is_said_with_its_interval_and_no_more_digits_than_it_bears() {
-        let text = said(&trial(&[])).unwrap();
-        assert_eq!(
-            text,
-            "10,000 rows a second over one connection (10,000 to 10,000), into a copy of the table that begins empty"
-        );
-        assert_eq!(said(&TableTrial::default()), None);
     }
 }

@@ -3,12 +3,14 @@
 mod activity;
 mod column;
 mod commit;
+mod connections;
 mod constraint;
 mod disk;
 mod foreign_key;
 mod index;
 mod key_order;
 mod measured;
+mod path;
 mod replication;
 mod server;
 mod session;
@@ -19,7 +21,7 @@ mod wal;
 
 use crate::rule::Rule;
 
-pub(crate) use measured::{INDEX_COST as ONLY_MEASURED, said};
+pub(crate) use measured::INDEX_COST as ONLY_MEASURED;
 
 /// Every rule, in the order in which a reader meets their findings.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -40,6 +42,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         wal::RULES,
         session::RULES,
         measured::RULES,
+        path::RULES,
+        connections::RULES,
     ]
     .into_iter()
     .flatten()

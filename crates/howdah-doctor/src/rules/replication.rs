@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(finding.title, "nobody reads from the slot \"Old\"");
         assert_eq!(statements(&finding, 0), "SELECT pg_drop_replication_slot('Old');");
         fine("repl.slots", |facts| seen(&mut facts.slots).push(slot()));
-        let ask = Ask { bytes: Some(1000), rows: None };
+        let ask = Ask { bytes: Some(1000), ..Ask::default() };
         let short = |left| {
             move |facts: &mut howdah::facts::Facts| {
                 seen(&mut facts.slots).push(SlotFacts { left: Some(left), ..slot() });

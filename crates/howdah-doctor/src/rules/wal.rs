@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn three_checkpoints_are_few() {
         // A checkpoint every 565 million bytes.
-        let of = |tenths: u64| Ask { bytes: Some(56_512_727 * tenths), rows: None };
+        let of = |tenths: u64| Ask { bytes: Some(56_512_727 * tenths), ..Ask::default() };
         let finding = found_for("wal.checkpoints", &of(31), |_| {});
         assert_eq!(finding.basis, Basis::Computed);
         assert_eq!(

@@ -3,6 +3,7 @@
 pub(crate) mod commit;
 pub(crate) mod confirm;
 pub(crate) mod creation;
+pub(crate) mod hidden_table;
 mod late;
 pub(crate) mod rebuild;
 pub(crate) mod replace;

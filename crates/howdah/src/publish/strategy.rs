@@ -1,15 +1,15 @@
 //! Where rows land before they are visible, and the statements around the COPYs that make them visible all at once.
 
 use howdah_connect::Connection;
-use tokio_postgres::types::Type;
 
 use crate::catalog::inferred_type::InferredType;
-use crate::catalog::load_id::{HIDDEN_PREFIX, LoadId};
+use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::Table;
 use crate::error::{Error, HiddenNames};
 use crate::plan::Plan;
 use crate::publish::creation::Creation;
+use crate::publish::hidden_table::make_sql;
 use crate::publish::rebuild::Rebuild;
 use crate::publish::replace::Replacement;
 use crate::publish::staged::{KeyRange, Staging};
@@ -229,8 +229,7 @@ impl PublishStrategy {
     }
 
     /// Makes the landing place in a transaction of its own, so that several connections can fill it. The connection is then in
-    /// the transaction that will make the rows visible, and holds the load's lock as long as that lasts: behind a
-    /// connection pooler, nothing else stays with a client.
+    /// the transaction that will make the rows visible, and holds the load's lock as long as that lasts.
     ///
     /// # Errors
     /// The server's errors.
@@ -241,16 +240,7 @@ impl PublishStrategy {
         floor: Option<&str>,
     ) -> Result<(), Error> {
         let Some(id) = self.hidden_id() else { return Ok(()) };
-        let key = id.lock_key();
-        // In one message, without a moment in which the table is there and the lock is not: without it, the table is a
-        // leftover to every other load.
-        let sql = format!(
-            "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
-             SELECT pg_catalog.pg_advisory_xact_lock({key}); SELECT pg_catalog.pg_advisory_unlock({key})",
-            floor.unwrap_or_default(),
-            self.before(table).join("; ")
-        );
-        Ok(connection.client().batch_execute(&sql).await?)
+        Ok(connection.client().batch_execute(&make_sql(id, floor, &self.before(table))).await?)
     }
 
     /// Removes what [`PublishStrategy::prepare_apart`] made, after a failure.
@@ -271,40 +261,4 @@ impl PublishStrategy {
         }
         Ok(())
     }
-}
-
-/// Drops the hidden tables that loads which died left in `schema`: those whose advisory lock is free. Returns their names.
-///
-/// # Errors
-/// The server's errors.
-pub(crate) async fn sweep(
-    connection: &Connection,
-    schema: &str,
-    floor: Option<&str>,
-) -> Result<Vec<String>, Error> {
-    let client = connection.client();
-    let rows = client
-        .query_typed(
-            "select c.relname::text from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-              where n.nspname = $1 and c.relkind = 'r' and c.relname ~ '^howdah_load_[0-9a-f]{16}$'
-                and pg_catalog.pg_has_role(c.relowner, 'usage')",
-            &[(&schema, Type::TEXT)],
-        )
-        .await?;
-    let mut dropped = Vec::new();
-    for row in rows {
-        let name: String = row.get(0);
-        let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
-        client.batch_execute(&format!("BEGIN; {}", floor.unwrap_or_default())).await?;
-        let lock = "select pg_catalog.pg_try_advisory_xact_lock($1)";
-        let free = client.query_typed(lock, &[(&id.lock_key(), Type::INT8)]).await?;
-        if !free.first().is_some_and(|row| row.get(0)) {
-            client.batch_execute("ROLLBACK").await?;
-            continue;
-        }
-        let drop = format!("DROP TABLE IF EXISTS {}.{}; COMMIT", quote(schema), quote(&name));
-        client.batch_execute(&drop).await?;
-        dropped.push(name);
-    }
-    Ok(dropped)
 }

@@ -12,6 +12,12 @@ pub(super) fn of(report: &Report) -> String {
     if let Some(rate) = report.rate() {
         out.push_str(&format!("\nMeasured: {rate}.\n"));
     }
+    if let Some(prescription) = report.prescription() {
+        out.push_str(&format!("\nWith all of it done: {}.\n", plain(&prescription)));
+    }
+    if let Some(prediction) = &report.prediction {
+        out.push_str(&format!("\nTo come: {}.\n", plain(&prediction.said())));
+    }
     for finding in &diagnosis.findings {
         let cost = finding.cost.map(|cost| format!(", {} of the time", cost.percent())).unwrap_or_default();
         out.push_str(&format!("\n### {}{cost}: {}\n\n", plain(finding.id), plain(&finding.title)));

@@ -17,6 +17,12 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
     if let Some(rate) = report.rate() {
         lines.extend(wrapped(&format!("measured: {rate}"), 0));
     }
+    if let Some(prescription) = report.prescription() {
+        lines.extend(wrapped(&format!("with all of it done: {prescription}"), 0));
+    }
+    if let Some(prediction) = &report.prediction {
+        lines.extend(wrapped(&format!("to come: {}", prediction.said()), 0));
+    }
     for finding in &diagnosis.findings {
         lines.push(String::new());
         lines.push(head(finding));

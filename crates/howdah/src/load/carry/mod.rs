@@ -28,8 +28,9 @@ use crate::infer::lattice::ColumnLattice;
 use crate::load::{Load, Setup};
 use crate::plan::{ColumnTypes, Plan};
 use crate::publish::commit::{Commit, Makes};
+use crate::publish::hidden_table::sweep;
 use crate::publish::server_identity::ServerIdentity;
-use crate::publish::strategy::{self, PublishStrategy};
+use crate::publish::strategy::PublishStrategy;
 use crate::publish::triggers;
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Durability, Outcome};
@@ -53,7 +54,7 @@ impl Load<'_> {
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
         let floor = floor.as_deref();
         let preparing = async {
-            for name in strategy::sweep(connection, &table.schema, floor).await? {
+            for name in sweep(connection, &table.schema, floor).await? {
                 self.control.notice(format!("removed {name}, left by a load that died"));
             }
             let size_before = match strategy {

@@ -39,21 +39,23 @@ impl Bound {
 }
 
 impl KeyRange {
-    /// That a row is in it, as a condition; nothing where that goes without saying. NULLs, which come last, are in the last one.
-    pub(super) fn holds(&self, prefix: &str) -> Option<String> {
-        let from = self.from.as_ref().map(|bound| bound.is_behind(prefix));
-        let until = self.until.as_ref().map(|bound| bound.is_behind(prefix));
+    /// ` WHERE` a staged row is in it; nothing where that goes without saying. NULLs, which come last, are in the last one.
+    pub(super) fn of_staged(&self) -> String {
+        let from = self.from.as_ref().map(|bound| bound.is_behind(""));
+        let until = self.until.as_ref().map(|bound| bound.is_behind(""));
         match (from, until) {
-            (None, None) => None,
-            (None, Some(until)) => Some(until),
-            (Some(from), None) => Some(format!("({from}) IS NOT TRUE")),
-            (Some(from), Some(until)) => Some(format!("NOT ({from}) AND {until}")),
+            (None, None) => String::new(),
+            (None, Some(until)) => format!(" WHERE {until}"),
+            (Some(from), None) => format!(" WHERE ({from}) IS NOT TRUE"),
+            (Some(from), Some(until)) => format!(" WHERE NOT ({from}) AND {until}"),
         }
     }
 
-    /// The same behind what goes before.
-    pub(super) fn condition(&self, before: &str, prefix: &str) -> String {
-        self.holds(prefix).map(|holds| format!(" {before} {holds}")).unwrap_or_default()
+    /// ` AND` a row `t` of the table can have the key of such a row, so that an index finds where it begins and ends.
+    pub(super) fn of_table(&self) -> String {
+        let from = self.from.as_ref().map(|bound| format!(" AND NOT ({})", bound.is_behind("t.")));
+        let until = self.until.as_ref().map(|bound| format!(" AND {}", bound.is_behind("t.")));
+        from.unwrap_or_default() + &until.unwrap_or_default()
     }
 }
 
@@ -106,14 +108,25 @@ mod tests {
 
     #[test]
     fn every_key_is_in_one_range_and_nulls_are_in_the_last() {
-        let holds = |from, until| KeyRange { from, until }.holds("s.");
-        let is_behind = |value| format!("s.\"id\" OPERATOR(pg_catalog.<) '{value}'::integer");
-        assert_eq!(holds(None, None), None);
-        assert_eq!(holds(None, bound("1")), Some(is_behind(1)));
+        let range = |from, until| KeyRange { from, until };
+        let is_behind = |value| format!("\"id\" OPERATOR(pg_catalog.<) '{value}'::integer");
+        assert_eq!(range(None, None).of_staged(), "");
+        assert_eq!(range(None, bound("1")).of_staged(), format!(" WHERE {}", is_behind(1)));
+        let middle = format!(" WHERE NOT ({}) AND {}", is_behind(1), is_behind(2));
+        assert_eq!(range(bound("1"), bound("2")).of_staged(), middle);
+        assert_eq!(range(bound("2"), None).of_staged(), format!(" WHERE ({}) IS NOT TRUE", is_behind(2)));
+    }
+
+    #[test]
+    fn rows_of_the_table_are_looked_for_between_the_same_values() {
+        let range = |from, until| KeyRange { from, until }.of_table();
+        let is_behind = |value| format!("t.\"id\" OPERATOR(pg_catalog.<) '{value}'::integer");
+        assert_eq!(range(None, None), "");
+        assert_eq!(range(None, bound("1")), format!(" AND {}", is_behind(1)));
         assert_eq!(
-            holds(bound("1"), bound("2")),
-            Some(format!("NOT ({}) AND {}", is_behind(1), is_behind(2)))
+            range(bound("1"), bound("2")),
+            format!(" AND NOT ({}) AND {}", is_behind(1), is_behind(2))
         );
-        assert_eq!(holds(bound("2"), None), Some(format!("({}) IS NOT TRUE", is_behind(2))));
+        assert_eq!(range(bound("2"), None), format!(" AND NOT ({})", is_behind(2)));
     }
 }

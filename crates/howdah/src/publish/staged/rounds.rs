@@ -87,7 +87,7 @@ impl<'a> Round<'a> {
             rows.start + 1,
             rows.end
         );
-        self.staging.apply_rows_sql(&rows)
+        self.staging.apply_rows_sql(&rows, &KeyRange::default())
     }
 
     /// Notes that row `at` was refused, and answers with its place in the input.

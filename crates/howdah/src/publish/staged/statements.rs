@@ -44,7 +44,7 @@ impl Staging {
         Some(format!(
             "SELECT count(*) FROM (SELECT DISTINCT {} FROM {relation}{}) AS s",
             key.distinction(&quote(&self.ordinal)),
-            range.condition("WHERE", "")
+            range.of_staged()
         ))
     }
 
@@ -58,11 +58,11 @@ impl Staging {
         let (_, relation) = self.relation();
         self.locks.then(|| {
             format!(
-                "SELECT count(*) FROM (SELECT FROM {} AS t WHERE EXISTS (SELECT FROM {relation} AS s WHERE {}{}) \
+                "SELECT count(*) FROM (SELECT FROM {} AS t WHERE EXISTS (SELECT FROM {relation} AS s WHERE {}){} \
                  ORDER BY {} FOR {strength} OF t) AS locked",
                 self.target,
                 key.equal(),
-                range.condition("AND", "s."),
+                range.of_table(),
                 key.list("t."),
             )
         })
@@ -79,16 +79,16 @@ impl Staging {
         match &self.apply {
             Apply::Insert { .. } => {
                 let (_, relation) = self.relation();
-                self.apply_rows_sql(&format!("SELECT * FROM {relation}{}", range.condition("WHERE", "")))
+                self.apply_rows_sql(&format!("SELECT * FROM {relation}{}", range.of_staged()), range)
             }
             Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => {
-                self.apply_rows_sql(&self.last_row_a_key(key, range))
+                self.apply_rows_sql(&self.last_row_a_key(key, range), range)
             }
         }
     }
 
-    /// The same for `rows`, a query of which no two rows have one key.
-    pub(super) fn apply_rows_sql(&self, rows: &str) -> String {
+    /// The same for `rows` of the range, a query of which no two rows have one key.
+    pub(super) fn apply_rows_sql(&self, rows: &str, range: &KeyRange) -> String {
         let names: Vec<String> = self.columns.iter().map(|(name, _)| quote(name)).collect();
         let list = names.join(", ");
         let overriding = if self.overrides_identity { " OVERRIDING SYSTEM VALUE" } else { "" };
@@ -103,17 +103,19 @@ impl Staging {
             ),
             Apply::Upsert(key) => self.upsert_sql(key, &into, rows),
             Apply::Update(key) => format!(
-                "WITH applied AS (UPDATE {} AS t SET {} FROM ({rows}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
+                "WITH applied AS (UPDATE {} AS t SET {} FROM ({rows}) AS s WHERE {}{} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
                 self.assignments(key, "s"),
                 key.equal(),
+                range.of_table(),
             ),
             Apply::Delete(key) => format!(
-                "WITH applied AS (DELETE FROM {} AS t USING ({rows}) AS s WHERE {} RETURNING s.{ordinal} AS origin) \
+                "WITH applied AS (DELETE FROM {} AS t USING ({rows}) AS s WHERE {}{} RETURNING s.{ordinal} AS origin) \
                  SELECT count(*), count(DISTINCT origin) FROM applied",
                 self.target,
                 key.equal(),
+                range.of_table(),
             ),
         }
     }
@@ -159,7 +161,7 @@ impl Staging {
         let distinction = key.distinction(&quote(&self.ordinal));
         format!(
             "SELECT DISTINCT ON ({distinction}) * FROM {relation}{} ORDER BY {distinction}, {} DESC",
-            range.condition("WHERE", ""),
+            range.of_staged(),
             quote(&self.ordinal)
         )
     }

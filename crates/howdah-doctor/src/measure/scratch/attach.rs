@@ -1,0 +1,75 @@
+//! What is attached to a copy after it was made: keys to parents that hold only what the rows refer to, and triggers that do nothing.
+
+use howdah::facts::TriggerFacts;
+use howdah::tokio_postgres::{self, Client};
+
+use super::{Scratch, in_sql};
+use crate::attachment::Attachment;
+use crate::measure::sample::quoted;
+
+impl Scratch<'_> {
+    /// Makes the parents that the rows refer to, and the key to them.
+    pub(super) async fn add_foreign_key(
+        &self,
+        client: &Client,
+        attachment: &Attachment,
+    ) -> Result<(), tokio_postgres::Error> {
+        let parents = self.sample.parents.iter().enumerate();
+        let mut parents =
+            parents.filter(|(_, (key, _))| *attachment == Attachment::ForeignKey(key.name.clone()));
+        let Some((at, (key, keys))) = parents.next() else { return Ok(()) };
+        let (parent, columns) = (self.named(&format!("parent_{at}")), quoted(&key.columns));
+        let kind = self.place.kind(false);
+        // A logged table cannot refer to one that is not, but the other way round it can.
+        client
+            .batch_execute(&format!(
+                "CREATE {kind}TABLE {parent} AS SELECT {columns} FROM {} WITH NO DATA",
+                in_sql(self.table)
+            ))
+            .await?;
+        keys.send(client, &parent, 0, 1).await?;
+        let deferred = if key.is_deferred { " DEFERRABLE INITIALLY DEFERRED" } else { "" };
+        client
+            .batch_execute(&format!(
+                "ALTER TABLE {parent} ADD UNIQUE ({columns});
+                 ALTER TABLE {} ADD FOREIGN KEY ({columns}) REFERENCES {parent} ({columns}){deferred}",
+                self.named("copy")
+            ))
+            .await
+    }
+
+    /// Makes a trigger of the same kind whose function does nothing.
+    pub(super) async fn add_trigger(
+        &self,
+        client: &Client,
+        attachment: &Attachment,
+    ) -> Result<(), tokio_postgres::Error> {
+        let triggers = self.table.triggers.seen().into_iter().flatten().enumerate();
+        let mut triggers =
+            triggers.filter(|(_, trigger)| *attachment == Attachment::Trigger(trigger.name.clone()));
+        let Some((at, trigger)) = triggers.next() else { return Ok(()) };
+        let function = self.named(&format!("nothing_{at}"));
+        client
+            .batch_execute(&format!(
+                "CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS 'begin return new; end';
+                 CREATE TRIGGER nothing_{at} {} ON {}{} EXECUTE FUNCTION {function}()",
+                event(trigger),
+                self.named("copy"),
+                referencing(trigger)
+            ))
+            .await
+    }
+}
+
+fn event(trigger: &TriggerFacts) -> &'static str {
+    if trigger.is_before { "BEFORE INSERT" } else { "AFTER INSERT" }
+}
+
+fn referencing(trigger: &TriggerFacts) -> &'static str {
+    match (trigger.has_new_table, trigger.is_for_rows) {
+        (true, true) => " REFERENCING NEW TABLE AS howdah_new FOR EACH ROW",
+        (true, false) => " REFERENCING NEW TABLE AS howdah_new FOR EACH STATEMENT",
+        (false, true) => " FOR EACH ROW",
+        (false, false) => " FOR EACH STATEMENT",
+    }
+}
