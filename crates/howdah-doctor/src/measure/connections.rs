@@ -119,20 +119,19 @@ async fn rounds(
     limits: &Limits,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Result<ConnectionsTrial, String>, Error> {
-    let mut budget = Budget::new(limits.seconds, limits.bytes);
     let mut tried: Vec<usize> = TRIED.into_iter().filter(|tried| *tried <= lanes.len()).collect();
     let began = Instant::now();
     let (seconds, log) = match answered(shared.fill(connection, &lanes[..1], &rows).await)? {
         Ok(measured) => measured,
         Err(why) => return Ok(Err(why)),
     };
-    budget.spend(log);
     let expense = Expense { seconds, making: began.elapsed().as_secs_f64() - seconds, log };
     let turns = tried.len() as f64 + 2.0;
-    // Rather fewer rounds than runs that are over before all connections are at work.
-    let least = ROUNDS * turns * (LEAST_SECONDS + expense.making);
-    let roomy = Limits { seconds: limits.seconds.max(least), ..*limits };
+    // Rather fewer rounds than runs that are over before all connections are at work, and rather longer than for nothing.
+    let round = turns * (LEAST_SECONDS + expense.making);
+    let roomy = Limits { seconds: limits.seconds.max(ROUNDS * round), ..*limits };
     rows.shorten(expense.share(&roomy, turns), FEWEST_ROWS);
+    let mut budget = Budget::new(limits.seconds.max(f64::from(FEWEST_IN_ALL) * round), limits.bytes - log);
     let mut trial = ConnectionsTrial { rows: rows.count, runs: Vec::new() };
     let mut number = 0;
     'rounds: while !budget.is_over(number, FEWEST_IN_ALL) {
