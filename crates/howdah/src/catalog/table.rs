@@ -110,6 +110,25 @@ impl Hazards {
     }
 }
 
+#[cfg(test)]
+impl Table {
+    /// A plain table of no columns, whose rows meet in `hazards`.
+    pub(crate) fn with_hazards(hazards: Hazards) -> Table {
+        Table {
+            oid: 1,
+            schema: "public".into(),
+            name: "t".into(),
+            kind: RelationKind::Table,
+            is_logged: true,
+            columns: Vec::new(),
+            can_refuse_rows: hazards.keys,
+            hazards,
+            has_row_triggers: false,
+            row_security: false,
+        }
+    }
+}
+
 impl Table {
     /// Empties the table. Tables that inherit from it keep their rows: COPY fills this one alone.
     pub(crate) fn truncate_sql(&self) -> String {

@@ -114,29 +114,14 @@ fn hazards_of(table: &Table, tolerates: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::table::{Hazards, RelationKind};
-
-    fn table(hazards: Hazards) -> Table {
-        Table {
-            oid: 1,
-            schema: "public".into(),
-            name: "t".into(),
-            kind: RelationKind::Table,
-            is_logged: true,
-            columns: Vec::new(),
-            hazards,
-            can_refuse_rows: true,
-            has_row_triggers: false,
-            row_security: false,
-        }
-    }
+    use crate::catalog::table::Hazards;
 
     fn keyed() -> Table {
-        table(Hazards { keys: true, ..Hazards::default() })
+        Table::with_hazards(Hazards { keys: true, ..Hazards::default() })
     }
 
     fn with_a_trigger() -> Table {
-        table(Hazards { keys: true, code: vec!["a row trigger"], ..Hazards::default() })
+        Table::with_hazards(Hazards { keys: true, code: vec!["a row trigger"], ..Hazards::default() })
     }
 
     #[test]
@@ -150,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_key_that_judges_rows_as_they_come_takes_one_connection() {
-        let table = table(Hazards::default());
+        let table = Table::with_hazards(Hazards::default());
         let keyed = LoadOptions::default().mode(Mode::Replace).key(["id"]).jobs(4);
         for table in [None, Some(&table)] {
             let tolerant = keyed.clone().on_error(OnError::Ignore);

@@ -75,7 +75,8 @@ impl Apply {
         Ok(Some(apply))
     }
 
-    fn key(&self) -> Option<&MatchKey> {
+    /// What rows are matched by.
+    pub(crate) fn key(&self) -> Option<&MatchKey> {
         match self {
             Apply::Insert { .. } => None,
             Apply::Upsert(key) | Apply::Ignore(key) | Apply::Update(key) | Apply::Delete(key) => Some(key),

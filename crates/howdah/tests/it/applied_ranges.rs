@@ -6,31 +6,12 @@ use std::io::Cursor;
 
 use howdah::options::{Mode, OnError};
 use howdah::source::Input;
-use howdah::{Control, LoadOptions, Report, load_inputs};
+use howdah::{Control, Report, load_inputs};
 use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, Rng};
 
-use crate::common::{Holder, load, options, target, try_load};
-
-const MODES: [Mode; 4] = [Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete];
-
-fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    options(file, table).mode(mode).jobs(jobs)
-}
-
-fn counts(report: &Report) -> [u64; 5] {
-    [
-        report.rows_inserted,
-        report.rows_updated,
-        report.rows_deleted,
-        report.rows_skipped,
-        report.rows_duplicate,
-    ]
-}
-
-fn hidden_tables(database: &Database) -> String {
-    database.sql("SELECT count(*) FROM pg_class WHERE relname ~ '^howdah_load_'")
-}
+use crate::common::staged::{MODES, counts, hidden_tables, matching};
+use crate::common::{Holder, load, target, try_load};
 
 /// What applies the rows, by the plan and as it was.
 fn applied(report: &Report) -> (String, Option<usize>) {

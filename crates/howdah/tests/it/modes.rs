@@ -2,36 +2,15 @@
 
 use std::fmt::Write;
 
+use howdah::LoadOptions;
 use howdah::options::{Mode, OnError};
-use howdah::{LoadOptions, Report};
 use howdah_testkit::Database;
 
+use crate::common::staged::{MODES, counts, hidden_tables, matching};
 use crate::common::{load, options, try_load};
-
-const MODES: [Mode; 4] = [Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete];
-
-fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    options(file, table).mode(mode).jobs(jobs)
-}
 
 fn keyed(mode: Mode, file: &str, key: &[&str]) -> LoadOptions {
     matching(mode, file, "t", 1).key(key.iter().copied())
-}
-
-/// Inserted, updated, deleted, skipped, duplicate; with the account of all rows checked.
-fn counts(report: &Report) -> [u64; 5] {
-    assert_eq!(report.rows_read, report.rows + report.rows_rejected);
-    [
-        report.rows_inserted,
-        report.rows_updated,
-        report.rows_deleted,
-        report.rows_skipped,
-        report.rows_duplicate,
-    ]
-}
-
-fn hidden_tables(database: &Database) -> String {
-    database.sql("SELECT count(*) FROM pg_class WHERE relname ~ '^howdah_load_'")
 }
 
 /// Composite, mixed-case key; a default, a generated and an identity column that the input does not have.

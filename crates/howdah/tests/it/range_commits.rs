@@ -8,10 +8,10 @@ use howdah_testkit::faults::{Fault, FaultProxy, Harm, Place};
 use howdah_testkit::waiting::until;
 use howdah_testkit::{Database, OwnServer};
 
+use crate::common::staged::{MODES, hidden_tables};
 use crate::common::{Holder, load, options};
 
 const JOBS: usize = 4;
-const MODES: [Mode; 4] = [Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete];
 
 const SEED: &str = "DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, n int, note text);
     INSERT INTO t SELECT i, 0, 'old' FROM generate_series(0, 999, 2) i";
@@ -78,8 +78,7 @@ fn half_a_load_is_said_and_the_same_load_again_makes_a_whole_of_it() {
             let result =
                 load_into(&database, &proxy, &file, mode, &vec![Fault { place, harm: Harm::Close }; lost]);
             proxy.clear();
-            let hidden = "SELECT count(*) FROM pg_class WHERE relname ~ '^howdah_load_'";
-            assert_eq!(database.sql(hidden), "0", "{case}");
+            assert_eq!(hidden_tables(&database), "0", "{case}");
             match &result {
                 Ok(_) => assert_eq!(place, Place::BehindCommit, "{case}"),
                 Err(error) if error.committed() == Committed::No => {

@@ -3,30 +3,10 @@
 use std::fmt::Write;
 
 use howdah::options::{Mode, OnError};
-use howdah::{LoadOptions, Report};
 use howdah_testkit::Database;
 
-use crate::common::{load, options, try_load};
-
-fn matching(mode: Mode, file: &str, table: &str, jobs: usize) -> LoadOptions {
-    options(file, table).mode(mode).jobs(jobs)
-}
-
-/// Inserted, updated, deleted, skipped, duplicate; with the account of all rows checked.
-fn counts(report: &Report) -> [u64; 5] {
-    assert_eq!(report.rows_read, report.rows + report.rows_rejected);
-    [
-        report.rows_inserted,
-        report.rows_updated,
-        report.rows_deleted,
-        report.rows_skipped,
-        report.rows_duplicate,
-    ]
-}
-
-fn hidden_tables(database: &Database) -> String {
-    database.sql("SELECT count(*) FROM pg_class WHERE relname ~ '^howdah_load_'")
-}
+use crate::common::staged::{counts, hidden_tables, matching};
+use crate::common::{load, try_load};
 
 /// `(line, SQLSTATE, constraint, raw)` of each record in a reject file, in the order of the input.
 fn rejected(path: &str) -> Vec<(u64, String, String, String)> {

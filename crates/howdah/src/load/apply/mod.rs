@@ -35,6 +35,16 @@ impl Applied {
     }
 }
 
+/// What became of the staged rows.
+struct Done {
+    connections: usize,
+    applied: Applied,
+    /// Rows of the input that no other had to give way to, where that was counted.
+    distinct: Option<u64>,
+    /// Rows that the server refused, and that are kept.
+    refused: u64,
+}
+
 impl Load<'_> {
     /// Applies the `staged` rows to the table: over the connections of `workers`, or in the open transaction. How many rows of
     /// the input that concerns.
@@ -48,14 +58,14 @@ impl Load<'_> {
     ) -> Result<u64, Error> {
         let start = Instant::now();
         self.control.enter(Phase::Applying);
-        let in_ranges = self.apply_ranges(connection, workers, staging, staged).await?;
-        self.report.apply_jobs = Some(in_ranges.as_ref().map_or(1, |done| done.connections));
-        let (applied, distinct, staged) = match in_ranges {
-            Some(done) => (done.applied, done.distinct, staged),
+        let done = match self.apply_ranges(connection, workers, staging, staged).await? {
+            Some(done) => done,
             None => self.apply_at_once(connection, staging, decision, staged).await?,
         };
-        let distinct = distinct.unwrap_or(staged);
+        let (applied, staged) = (done.applied, staged - done.refused);
+        let distinct = done.distinct.unwrap_or(staged);
         let report = &mut *self.report;
+        report.apply_jobs = Some(done.connections);
         (report.rows_inserted, report.rows_updated, report.rows_deleted) =
             (applied.inserted, applied.updated, applied.deleted);
         report.rows_duplicate = staged.saturating_sub(distinct);
@@ -70,15 +80,14 @@ impl Load<'_> {
         }
     }
 
-    /// Applies the `staged` rows in the open transaction: what that did, how many no other had to give way to, where that was
-    /// counted, and of how many.
+    /// Applies the `staged` rows in the open transaction.
     async fn apply_at_once(
         &self,
         connection: &Connection,
         staging: &Staging,
         decision: &Setup,
         staged: u64,
-    ) -> Result<(Applied, Option<u64>, u64), Error> {
+    ) -> Result<Done, Error> {
         let all = KeyRange::default();
         self.run_all(connection, &[staging.analyze_sql()]).await?;
         let preparations: Vec<String> =
@@ -92,16 +101,15 @@ impl Load<'_> {
             }
             None => (self.apply_strictly(connection, staging, decision).await?, 0),
         };
-        let staged = staged - refused;
         // Where every row was used there is nothing to tell apart; counting takes a fifth of the statement's time.
-        let distinct = match staging.count_sql(&all).filter(|_| applied.used < staged) {
+        let distinct = match staging.count_sql(&all).filter(|_| applied.used < staged - refused) {
             Some(sql) => {
                 let [distinct] = self.counts(connection, &sql).await?;
                 Some(distinct)
             }
             None => None,
         };
-        Ok((applied, distinct, staged))
+        Ok(Done { connections: 1, applied, distinct, refused })
     }
 
     /// Runs a statement that applies staged rows; the inner error is the server's.

@@ -7,8 +7,8 @@ use futures_util::future::{join_all, try_join_all};
 use howdah_connect::Connection;
 use tokio_postgres::error::SqlState;
 
-use super::Applied;
 use super::refused_rows::IMMEDIATE;
+use super::{Applied, Done};
 use crate::control::lock_watch::LockWatch;
 use crate::control::stoppable::stoppable;
 use crate::error::Error;
@@ -17,14 +17,6 @@ use crate::publish::staged::{AppliedBy, KeyRange, Staging};
 use crate::send::deadlock::MutualWaits;
 use crate::send::pool::WorkerPool;
 use crate::send::row_error::is_about_a_row;
-
-/// What several connections did.
-pub(super) struct AppliedRanges {
-    pub(super) connections: usize,
-    pub(super) applied: Applied,
-    /// Rows of the input that no other had to give way to, where that was counted.
-    pub(super) distinct: Option<u64>,
-}
 
 /// Why a range was not applied.
 enum RangeFailure {
@@ -65,7 +57,7 @@ impl Load<'_> {
         workers: &mut WorkerPool,
         staging: &Staging,
         staged: u64,
-    ) -> Result<Option<AppliedRanges>, Error> {
+    ) -> Result<Option<Done>, Error> {
         let AppliedBy::Ranges(_) = &staging.applied_by else { return Ok(None) };
         let Some(first) = workers.connections().into_iter().next() else { return Ok(None) };
         // Others see what is known of the rows when that is committed.
@@ -103,7 +95,7 @@ impl Load<'_> {
                 let mut applied = Applied::default();
                 done.iter().for_each(|range| applied.add(range));
                 let distinct = self.distinct(&sessions, staging, &ranges, applied.used < staged).await?;
-                Ok(Some(AppliedRanges { connections: ranges.len(), applied, distinct }))
+                Ok(Some(Done { connections: ranges.len(), applied, distinct, refused: 0 }))
             }
             Err(failure) if failure.is_of_ranges(&waits) => {
                 self.take_back(&sessions).await?;

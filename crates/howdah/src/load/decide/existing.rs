@@ -185,7 +185,7 @@ fn missing(name: &TableName, options: &LoadOptions) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::table::{Hazards, RelationKind};
+    use crate::catalog::table::Hazards;
 
     #[test]
     fn each_mode_has_one_use_for_a_table_that_is_there_and_one_for_none() {
@@ -206,18 +206,7 @@ mod tests {
 
     #[test]
     fn options_for_new_tables_are_refused_where_rows_stay_and_nowhere_else() {
-        let table = Table {
-            oid: 1,
-            schema: "public".into(),
-            name: "t".into(),
-            kind: RelationKind::Table,
-            is_logged: true,
-            columns: Vec::new(),
-            hazards: Hazards::default(),
-            can_refuse_rows: false,
-            has_row_triggers: false,
-            row_security: false,
-        };
+        let table = Table::with_hazards(Hazards::default());
         let unlogged = LoadOptions::default().unlogged(true);
         let landing = unlogged.clone().write_path(WritePath::Landing);
         let freeze = LoadOptions::default().freeze(true);

@@ -9,9 +9,9 @@ use tokio_postgres::types::Type;
 use crate::catalog::table::{RelationKind, Table};
 use crate::error::Error;
 use crate::load::{Circumstances, Load};
-use crate::options::OnError;
+use crate::options::{Mode, OnError};
 use crate::plan::match_key::MatchKey;
-use crate::publish::staged::{AppliedBy, Apply, OrderedColumn, Staging};
+use crate::publish::staged::{AppliedBy, OrderedColumn, Staging};
 use crate::publish::triggers::TriggerScope;
 
 /// What there is in the database that rows of table `$1` and its partitions can meet in, where `$2` is the key and `$3` are the
@@ -72,36 +72,10 @@ struct Meetings {
     has_triggers: bool,
 }
 
-/// What the mode does with rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
-    Upsert,
-    Ignore,
-    Update,
-    Delete,
-}
-
-impl Deed {
-    /// With its key; `None`: rows are not matched.
-    fn of(apply: &Apply) -> Option<(Deed, &MatchKey)> {
-        match apply {
-            Apply::Insert { .. } => None,
-            Apply::Upsert(key) => Some((Deed::Upsert, key)),
-            Apply::Ignore(key) => Some((Deed::Ignore, key)),
-            Apply::Update(key) => Some((Deed::Update, key)),
-            Apply::Delete(key) => Some((Deed::Delete, key)),
-        }
-    }
-
-    fn inserts(self) -> bool {
-        matches!(self, Deed::Upsert | Deed::Ignore)
-    }
-}
-
-/// Why one statement applies the rows, as far as the `table` is why; `None`: rows of two ranges meet nowhere.
-fn why_together(deed: Deed, table: &Table, found: &Meetings) -> Option<Message> {
-    let runs = table.hazards.code.first().filter(|_| deed.inserts());
-    let changes = matches!(deed, Deed::Upsert | Deed::Update);
+/// Why one statement applies the rows in `mode`, as far as the `table` is why; `None`: rows of two ranges meet nowhere.
+fn why_together(mode: Mode, table: &Table, found: &Meetings) -> Option<Message> {
+    let runs = table.hazards.code.first().filter(|_| mode.inserts());
+    let changes = matches!(mode, Mode::Upsert | Mode::Update);
     Some(if !matches!(table.kind, RelationKind::Table | RelationKind::Partitioned) {
         message![table.display(), " is not a table"]
     } else if table.row_security {
@@ -119,9 +93,9 @@ fn why_together(deed: Deed, table: &Table, found: &Meetings) -> Option<Message> 
     } else if changes && found.hands_over {
         "a unique index or exclusion constraint has columns that change: a row can take what another gives up"
             .into()
-    } else if deed == Deed::Delete && found.cascades {
+    } else if mode == Mode::Delete && found.cascades {
         "a foreign key of another table passes deletions on".into()
-    } else if deed.inserts() && found.compares_otherwise {
+    } else if mode.inserts() && found.compares_otherwise {
         "a unique index does not compare as its columns do".into()
     } else {
         return None;
@@ -140,16 +114,17 @@ impl Load<'_> {
         staging: &Staging,
         jobs: usize,
     ) -> Result<AppliedBy, Error> {
-        let Some((deed, key)) = Deed::of(&staging.apply).filter(|_| jobs > 1) else {
+        let mode = self.options.target.mode;
+        let Some(key) = staging.apply.key().filter(|_| jobs > 1) else {
             return Ok(AppliedBy::OneStatement(None));
         };
         if let Some(why) = self.why_at_once(found) {
             return Ok(AppliedBy::OneStatement(Some(why)));
         }
         let (mut meetings, columns) = look_up(found.connection, table, key, staging).await?;
-        let scope = TriggerScope::new(table, self.options.target.mode);
+        let scope = TriggerScope::new(table, mode);
         meetings.has_triggers = !scope.read(found.connection).await?.is_empty();
-        Ok(match why_together(deed, table, &meetings) {
+        Ok(match why_together(mode, table, &meetings) {
             Some(why) => AppliedBy::OneStatement(Some(why)),
             None if columns.is_empty() => AppliedBy::OneStatement(Some(message![
                 "no B-tree index of the table has ",
@@ -212,25 +187,14 @@ mod tests {
     use crate::catalog::table::Hazards;
 
     fn table() -> Table {
-        Table {
-            oid: 1,
-            schema: "public".into(),
-            name: "t".into(),
-            kind: RelationKind::Table,
-            is_logged: true,
-            columns: Vec::new(),
-            hazards: Hazards { keys: true, ..Hazards::default() },
-            can_refuse_rows: true,
-            has_row_triggers: false,
-            row_security: false,
-        }
+        Table::with_hazards(Hazards { keys: true, ..Hazards::default() })
     }
 
-    const DEEDS: [Deed; 4] = [Deed::Upsert, Deed::Ignore, Deed::Update, Deed::Delete];
+    const MODES: [Mode; 4] = [Mode::Upsert, Mode::Ignore, Mode::Update, Mode::Delete];
 
     /// In which modes one statement applies the rows.
-    fn together(table: &Table, found: &Meetings) -> Vec<Deed> {
-        DEEDS.into_iter().filter(|deed| why_together(*deed, table, found).is_some()).collect()
+    fn together(table: &Table, found: &Meetings) -> Vec<Mode> {
+        MODES.into_iter().filter(|mode| why_together(*mode, table, found).is_some()).collect()
     }
 
     #[test]
@@ -248,14 +212,14 @@ mod tests {
             Meetings { has_rules: true, ..none.clone() },
             Meetings { has_triggers: true, ..none.clone() },
         ] {
-            assert_eq!(together(&table(), &found), DEEDS, "{found:?}");
+            assert_eq!(together(&table(), &found), MODES, "{found:?}");
         }
         for other in [
             Table { kind: RelationKind::Foreign, ..table() },
             Table { row_security: true, ..table() },
             Table { hazards: Hazards { refers_to_itself: true, ..Hazards::default() }, ..table() },
         ] {
-            assert_eq!(together(&other, &none), DEEDS, "{other:?}");
+            assert_eq!(together(&other, &none), MODES, "{other:?}");
         }
     }
 
@@ -263,12 +227,12 @@ mod tests {
     fn what_only_some_modes_do_counts_in_them_alone() {
         let none = Meetings::default();
         let changes = Meetings { hands_over: true, ..none.clone() };
-        assert_eq!(together(&table(), &changes), [Deed::Upsert, Deed::Update]);
+        assert_eq!(together(&table(), &changes), [Mode::Upsert, Mode::Update]);
         let cascades = Meetings { cascades: true, ..none.clone() };
-        assert_eq!(together(&table(), &cascades), [Deed::Delete]);
+        assert_eq!(together(&table(), &cascades), [Mode::Delete]);
         let compares = Meetings { compares_otherwise: true, ..none.clone() };
-        assert_eq!(together(&table(), &compares), [Deed::Upsert, Deed::Ignore]);
+        assert_eq!(together(&table(), &compares), [Mode::Upsert, Mode::Ignore]);
         let hazards = Hazards { code: vec!["a default that runs a function"], ..Hazards::default() };
-        assert_eq!(together(&Table { hazards, ..table() }, &none), [Deed::Upsert, Deed::Ignore]);
+        assert_eq!(together(&Table { hazards, ..table() }, &none), [Mode::Upsert, Mode::Ignore]);
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod everything;
 mod holder;
+pub(crate) mod staged;
 
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah::name::TableName;
