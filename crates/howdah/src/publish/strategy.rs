@@ -1,6 +1,7 @@
 //! Where rows land before they are visible, and the statements around the COPYs that make them visible all at once.
 
 use howdah_connect::Connection;
+use tokio_postgres::types::Type;
 
 use crate::catalog::inferred_type::InferredType;
 use crate::catalog::load_id::LoadId;
@@ -252,8 +253,14 @@ impl PublishStrategy {
             return Ok(());
         }
         let (_, relation) = self.relation(table);
+        let there = "select pg_catalog.to_regclass($1) is not null";
+        let there = connection.client().query_typed(there, &[(&relation, Type::TEXT)]).await?;
+        if !there.first().is_some_and(|row| row.get(0)) {
+            return Ok(());
+        }
         // The workers are rolled back; locks that they may still hold are released within moments.
-        let sql = format!("SET lock_timeout = '1500ms'; DROP TABLE IF EXISTS {relation}");
+        let sql =
+            format!("SET lock_timeout = '1500ms'; BEGIN READ WRITE; DROP TABLE IF EXISTS {relation}; COMMIT");
         connection.client().batch_execute(&sql).await?;
         if let Some(sql) = self.creation().and_then(|creation| creation.drop_schema_sql(table)) {
             // Others may have put something there meanwhile; then it stays.

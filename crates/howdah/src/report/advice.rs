@@ -50,7 +50,9 @@ pub(crate) fn advise(error: Error, options: &LoadOptions, role: &str, table: &st
             "a time limit of the server or an administrator ended it: PGOPTIONS='-c statement_timeout=0' lifts the limit".into()
         }
         "57P03" => "the server is starting or stopping: try again in a moment".into(),
-        "25006" => "this server takes no writes, as a standby does: name the primary".into(),
+        "25006" => {
+            "a standby takes no writes: name the primary; where the server is none, default_transaction_read_only is on".into()
+        }
         ended => match why_ended(ended) {
             Some(why) => why.into(),
             None => return ignore(error, options),

@@ -1,5 +1,6 @@
-//! Workers of one load that wait for each other. PostgreSQL sees no deadlock where the worker that holds the lock waits for
-//! the load to end and not for the server: both would wait forever. The watcher finds them.
+//! Workers of one load that wait for each other, or for those of another load that waits for them. PostgreSQL sees no deadlock
+//! where the worker that holds the lock waits for its load to end and not for the server: both would wait forever. The watcher
+//! finds them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -8,31 +9,51 @@ use std::time::Duration;
 use howdah_connect::Connection;
 use howdah_message::setting;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::error::{Error, ErrorKind};
 
-/// A worker counts as blocked when two checks in a row find it waiting, so within a second. `pg_blocking_pids` takes the
-/// lock manager's locks for a moment, which nobody notices at two checks a second.
+/// `pg_blocking_pids` takes the lock manager's locks for a moment, which nobody notices at two checks a second.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// A worker counts as blocked when so many checks in a row find it waiting, so within a second.
+const CHECKS: usize = 2;
+/// Another load that finds the same has given way by then.
+const CHECKS_AFTER_ANOTHER: usize = 6;
+
+/// The first half of the key of an advisory lock that all workers of a load share; the second is the load's own. Others see by
+/// it which sessions end their transactions together. The letters `hwdh`.
+const TOGETHER: i32 = 0x6877_6468;
 
 /// The first of the backends `$1` that waits for another of them, and the session through which it does: that waits for the
-/// other. Locks that are let go before the transaction ends, as those by which a table grows, are waited for all the time.
+/// other, or is of a load of which a worker does. And whether this load, whose workers share lock `$2`, gives way, or that
+/// other one. Locks that are let go before the transaction ends, as those by which a table grows, are waited for all the time.
 const WAITING: &str = "
-    with recursive waits (pid, blocker, through) as (
+    with recursive together (pid, load) as materialized (
+        select l.pid, l.objid::int8
+          from pg_catalog.pg_locks l join pg_catalog.pg_database d on d.oid = l.database
+         where d.datname = pg_catalog.current_database() and l.locktype = 'advisory' and l.granted
+           and l.objsubid = 2 and l.classid::int8 = $3
+    ), waits (pid, blocker, through) as (
         select worker, blocker, null::int4
           from pg_catalog.unnest($1::int4[]) as worker, pg_catalog.unnest(pg_catalog.pg_blocking_pids(worker)) as blocker
          where exists(select from pg_catalog.pg_locks l
                        where l.pid = worker and not l.granted and l.locktype not in ('extend', 'page'))
         union
         select w.pid, further, coalesce(w.through, w.blocker)
-          from waits w, pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.blocker)) as further
+          from waits w, lateral (
+                   select pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.blocker))
+                   union
+                   select its.pid from together one join together its using (load) where one.pid = w.blocker
+               ) as others (further)
          where w.blocker <> all ($1::int4[]))
-    select pid, through from waits where blocker = any ($1::int4[]) order by through nulls first, pid limit 1";
+    select w.pid, w.through, coalesce($2 > (select t.load from together t where t.pid = w.through limit 1), true)
+      from waits w where w.blocker = any ($1::int4[]) order by w.through nulls first, w.pid limit 1";
 
 /// What is known of waits among the workers of a load.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MutualWaits {
+    /// The second half of the key that the workers share.
+    load: u32,
     /// The workers' backends.
     pids: OnceLock<Vec<i32>>,
     /// The backend whose statement the watcher cancelled; 0 while there is none.
@@ -44,6 +65,21 @@ pub(crate) struct MutualWaits {
 }
 
 impl MutualWaits {
+    pub(crate) fn new() -> Self {
+        MutualWaits {
+            load: getrandom::u32().unwrap_or_else(|_| fastrand::u32(..)),
+            pids: OnceLock::new(),
+            cancelled: AtomicI32::new(0),
+            through: AtomicI32::new(0),
+            was_found: AtomicBool::new(false),
+        }
+    }
+
+    /// What a worker's transaction begins with, so that other loads know to whom it belongs.
+    pub(crate) fn together_sql(&self) -> String {
+        format!("SELECT pg_catalog.pg_advisory_xact_lock_shared({TOGETHER}, {})", self.load.cast_signed())
+    }
+
     /// Checks until the load ends whether one of the workers, whose backends are `pids`, waits for another, and cancels the
     /// statement of the first that does.
     ///
@@ -55,13 +91,20 @@ impl MutualWaits {
         pids: Vec<i32>,
     ) -> Result<std::convert::Infallible, Error> {
         let pids = self.pids.get_or_init(|| pids);
-        let mut before = None;
+        let params = [
+            (pids as &(dyn ToSql + Sync), Type::INT4_ARRAY),
+            (&i64::from(self.load), Type::INT8),
+            (&i64::from(TOGETHER), Type::INT8),
+        ];
+        let (mut before, mut checks) = (None, 0);
         loop {
             tokio::time::sleep(CHECK_EVERY).await;
-            let rows = connection.client().query_typed(WAITING, &[(pids, Type::INT4_ARRAY)]).await?;
-            let waiting: Option<(i32, Option<i32>)> = rows.first().map(|row| (row.get(0), row.get(1)));
-            if let Some((pid, through)) = waiting
-                && before == waiting
+            let rows = connection.client().query_typed(WAITING, &params).await?;
+            let waiting: Option<(i32, Option<i32>, bool)> =
+                rows.first().map(|row| (row.get(0), row.get(1), row.get(2)));
+            checks = if before == waiting { checks + 1 } else { 1 };
+            if let Some((pid, through, gives_way)) = waiting
+                && checks >= if gives_way { CHECKS } else { CHECKS_AFTER_ANOTHER }
                 && self.cancelled.load(Ordering::Relaxed) == 0
             {
                 self.through.store(through.unwrap_or(0), Ordering::Relaxed);

@@ -431,3 +431,52 @@ fn a_session_that_ends_in_the_middle_changes_nothing() {
     drop(holder);
     assert_eq!(database.sql("TABLE t") + &hidden_tables(&database), "7|00");
 }
+
+#[test]
+fn of_two_loads_whose_ranges_wait_for_each_other_one_gives_way() {
+    let database = Database::new();
+    let csv = |keys: &[i32]| {
+        let rows: String = keys.iter().map(|key| format!("{key},new\n")).collect();
+        format!("id,note\n{rows}")
+    };
+    let (low, high): (Vec<i32>, Vec<i32>) = ((100..151).collect(), (200..252).collect());
+    // The upper range of the one begins with a row that a session holds, and so does the lower range of the other.
+    let files = [[&low[..], &[151], &high[..50]].concat(), [&[1], &low[..], &high].concat()];
+    for mode in MODES {
+        let there = if mode == Mode::Ignore { "false" } else { "true" };
+        database.sql(&format!(
+            "DROP TABLE IF EXISTS t; CREATE TABLE t (id int PRIMARY KEY, note text);
+             INSERT INTO t SELECT i, 'old' FROM generate_series(1, 300) i WHERE {there}"
+        ));
+        let hold = |id: i32| match mode {
+            Mode::Ignore => format!("INSERT INTO t VALUES ({id}, 'mine')"),
+            _ => format!("UPDATE t SET note = note WHERE id = {id}"),
+        };
+        let (upper, lower) = (Holder::new(&database, &hold(151)), Holder::new(&database, &hold(1)));
+        let loads = [0, 1].map(|at| {
+            let file = database.file(&format!("{at}.csv"), csv(&files[at]));
+            let (wanted, target) = (matching(mode, &file, "t", 2), target(&database));
+            let load = std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()));
+            database.until(
+                "SELECT count(*) FILTER (WHERE wait_event_type = 'Lock') || ' wait, '
+                        || count(*) FILTER (WHERE query LIKE 'SET CONSTRAINTS%' AND state = 'idle in transaction') || ' are done'
+                   FROM pg_stat_activity WHERE datname = current_database()",
+                &format!("{0} wait, {0} are done", at + 1),
+            );
+            load
+        });
+        upper.release();
+        lower.release();
+        let reports = loads.map(|load| load.join().unwrap().unwrap());
+        let mut connections = reports.each_ref().map(|report| report.apply_jobs);
+        connections.sort_unstable();
+        assert_eq!(connections, [Some(1), Some(2)], "{mode}: {reports:?}");
+        assert_eq!(hidden_tables(&database), "0");
+        let done = match mode {
+            Mode::Ignore => "count(*) = 105 AND bool_and(note = 'new')",
+            Mode::Delete => "count(*) = 195",
+            _ => "count(*) FILTER (WHERE note = 'new') = 105",
+        };
+        assert_eq!(database.sql(&format!("SELECT {done} FROM t")), "t", "{mode}");
+    }
+}

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use howdah::connect::{ConnectOptions, Environment};
 use howdah::options::{Mode, Sort, WritePath};
-use howdah::{Committed, Control};
+use howdah::{Committed, Control, Error};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::{PATIENCE, until};
 
@@ -66,6 +66,38 @@ fn a_deadlock_through_a_session_of_somebody_else_ends_the_load() {
     assert!(error.message().starts_with("deadlock with process ") && error.is_retryable(), "{error:?}");
     holder.release();
     assert_eq!(database.sql("SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn of_two_loads_that_wait_for_each_other_one_gives_way() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (n int PRIMARY KEY, v text)");
+    let beside = "x".repeat(1000);
+    // Where a connection of each waits for a session, the other sends the rest, and the next row is one of those of the other load.
+    let holders = [-1, -2].map(|n| Holder::new(&database, &format!("INSERT INTO t VALUES ({n})")));
+    let loads = [(-1, 0, 129_999), (-2, 100_000, 29_999)].map(|(held, first, of_the_other)| {
+        let rows: String = (first..first + 30_000).map(|n| format!("{n},{beside}\n")).collect();
+        let csv = format!("n,v\n{held},\n{of_the_other},\n{rows}");
+        let file = database.file(&format!("{first}.csv"), csv);
+        let wanted = options(&file, "t").mode(Mode::Append).jobs(2).sort(Sort::None);
+        let target = target(&database);
+        std::thread::spawn(move || howdah::load(&wanted, &target, &Control::new()))
+    });
+    database.until(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND query LIKE 'SET CONSTRAINTS%' AND state = 'idle in transaction' AND backend_xid IS NOT NULL",
+        "2",
+    );
+    holders.into_iter().for_each(Holder::release);
+    let ended = loads.map(|load| load.join().unwrap());
+    let refused: Vec<&Error> = ended.iter().filter_map(|ended| ended.as_ref().err()).collect();
+    assert_eq!(refused.len(), 1, "{ended:?}");
+    assert_eq!(
+        (refused[0].sqlstate(), refused[0].committed()),
+        (Some("40P01"), Committed::No),
+        "{refused:?}"
+    );
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "30002");
 }
 
 #[test]

@@ -225,3 +225,24 @@ fn no_row_is_refused_for_a_right_that_the_role_lacks() {
         assert_eq!(std::fs::read_to_string(rejects).unwrap_or_default(), "", "{}", write_path.name());
     }
 }
+
+#[test]
+fn where_nothing_could_be_made_nothing_is_said_to_stay() {
+    let database = database();
+    let role = format!("loader_{}", database.name());
+    database.sql(&format!(
+        "ALTER ROLE {role} SET default_transaction_read_only = on; GRANT ALL ON given.keyed TO {role};
+         GRANT CREATE ON SCHEMA given TO {role}"
+    ));
+    let file = database.file("t.csv", "n,at\n1,2024-01-01 00:00+00\n");
+    for jobs in [1, 4] {
+        let error =
+            load(&database, &options(&file, "given.keyed").mode(Mode::Upsert).jobs(jobs)).unwrap_err();
+        assert_eq!(
+            (error.sqlstate(), error.visible()),
+            (Some("25006"), Some("nothing was changed")),
+            "{jobs}"
+        );
+        assert!(error.hint().unwrap().ends_with("default_transaction_read_only is on"), "{jobs}: {error:?}");
+    }
+}

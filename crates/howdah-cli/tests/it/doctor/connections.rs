@@ -40,7 +40,7 @@ fn several_connections_lead_the_rows_into_one_table_and_it_goes() {
              m mood DEFAULT 'well', twice bigint GENERATED ALWAYS AS (id * 2) STORED, CHECK (id > 0)) WITH (fillfactor = 80);
          ALTER TABLE t DROP COLUMN gone;
          INSERT INTO t (a, b) SELECT 'row ' || n, ARRAY[n, n / 3.0] FROM generate_series(1, 20000) n;
-         CREATE TABLE howdah_load_00000000000000d1 (left_by_a_load_that_died int); ANALYZE",
+         CREATE TABLE howdah_load_00000000000000d1 (left_by_a_load_that_died int); ANALYZE t",
     );
     let before = traces(server, "shared");
     let report = measured(&server.conninfo(), "shared.t");
@@ -64,7 +64,7 @@ fn what_the_role_or_the_rows_do_not_allow_is_said() {
     server.sql(
         "CREATE ROLE visitor LOGIN PASSWORD 'visitor-31c' CONNECTION LIMIT 2; CREATE SCHEMA visited; SET search_path = visited;
          CREATE TABLE t (id int); INSERT INTO t SELECT generate_series(1, 50000);
-         CREATE TABLE few (id int); INSERT INTO few SELECT generate_series(1, 2000); ANALYZE;
+         CREATE TABLE few (id int); INSERT INTO few SELECT generate_series(1, 2000); ANALYZE t, few;
          GRANT USAGE ON SCHEMA visited TO visitor; GRANT SELECT ON t, few TO visitor",
     );
     let visitor = format!("{} user=visitor password=visitor-31c", server.conninfo());
@@ -170,7 +170,7 @@ fn however_it_is_ended_the_table_of_several_connections_goes() {
 #[test]
 fn a_report_says_how_many_connections_pay() {
     let server = server();
-    server.sql("CREATE SCHEMA paying; CREATE TABLE paying.t (id int, a text); INSERT INTO paying.t SELECT n, 'a' FROM generate_series(1, 20000) n; ANALYZE");
+    server.sql("CREATE SCHEMA paying; CREATE TABLE paying.t (id int, a text); INSERT INTO paying.t SELECT n, 'a' FROM generate_series(1, 20000) n; ANALYZE paying.t");
     let mut report = measured(&server.conninfo(), "paying.t");
     // Made to be a server of many cores.
     for run in report["trials"]["connections"]["runs"].as_array_mut().unwrap() {

@@ -59,7 +59,7 @@ fn how_long_a_load_will_take_is_said() {
     let server = server();
     server.sql(
         "CREATE SCHEMA timed; CREATE TABLE timed.t (id int PRIMARY KEY, name text);
-         INSERT INTO timed.t SELECT n, 'row ' || n FROM generate_series(1, 20000) n; ANALYZE",
+         INSERT INTO timed.t SELECT n, 'row ' || n FROM generate_series(1, 20000) n; ANALYZE timed.t",
     );
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, 5000);

@@ -63,8 +63,9 @@ impl Load<'_> {
         // Others see what is known of the rows when that is committed.
         self.run_all(&first, &[staging.analyze_sql()]).await?;
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        let waits = MutualWaits::new();
         let begin = ["BEGIN ISOLATION LEVEL READ COMMITTED".to_owned()].into_iter().chain(floor);
-        let begin = begin.collect::<Vec<_>>().join("; ");
+        let begin = begin.chain([waits.together_sql()]).collect::<Vec<_>>().join("; ");
         self.interruptible(connection, workers.begin(&begin)).await?;
         let sessions = workers.connections();
         let ranges = self.cut(connection, staging, staged, sessions.len()).await?;
@@ -79,7 +80,6 @@ impl Load<'_> {
         if let Some(locks) = &self.locks {
             locks.add(pids.iter().copied());
         }
-        let waits = MutualWaits::default();
         let applying =
             try_join_all(sessions.iter().zip(&pids).zip(&ranges).map(|((session, pid), range)| async move {
                 self.apply_range(session, staging, range)
@@ -101,8 +101,8 @@ impl Load<'_> {
                 self.take_back(&sessions).await?;
                 if !failure.is_about_a_row() {
                     self.control.notice(
-                        "connections of this load waited for each other: their ranges were taken back, and one statement applies the \
-                         rows",
+                        "a deadlock among the connections of this load, or with another session: their ranges were taken back, \
+                         and one statement applies the rows",
                     );
                 }
                 Ok(None)

@@ -165,7 +165,7 @@ impl Load<'_> {
             relation_name,
             hidden_names: HiddenNames::default(),
             control: self.control.clone(),
-            waits: MutualWaits::default(),
+            waits: MutualWaits::new(),
             refused_in_sorted: AtomicBool::new(false),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),

@@ -28,7 +28,7 @@ impl Load<'_> {
             relation_name,
             hidden_names: strategy.hidden_names(table),
             control: self.control.clone(),
-            waits: MutualWaits::default(),
+            waits: MutualWaits::new(),
             refused_in_sorted: AtomicBool::new(false),
             resolver: Resolver::start(target.clone(), decision.server_version_num),
             dense: Arc::new(AtomicBool::new(false)),

@@ -222,6 +222,9 @@ impl Load<'_> {
             // A deferred constraint would speak up when nobody can tell any more which row it means.
             first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
         }
+        if jobs > 1 && context.commits.is_none() {
+            first.push(context.waits.together_sql());
+        }
         let first = first.join("; ");
         let begun = self.interruptible(connection, workers.begin(&first)).await?;
         if begun < jobs {
