@@ -2,8 +2,8 @@
 
 ``howdah.load(data, "table")`` loads files, Arrow tables and rows; ``await howdah.aload(...)`` does so in
 asyncio. ``howdah.Writer("table")`` and ``howdah.AsyncWriter`` write rows of a running program,
-``howdah.bulk("table")`` writes many in one transaction. ``with howdah.server() as server`` is a throwaway
-PostgreSQL for tests and notebooks.
+``howdah.bulk("table")`` writes many in one transaction. ``howdah.doctor("table")`` says what holds loads
+back. ``with howdah.server() as server`` is a throwaway PostgreSQL for tests and notebooks.
 """
 
 from howdah._native import __version__
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from howdah._bulk import BulkWriter, bulk
+    from howdah._doctor import Diagnosis, doctor
     from howdah._errors import (
         DatabaseError,
         DataError,
@@ -43,6 +44,7 @@ __all__ = [
     "BulkWriter",
     "DataError",
     "DatabaseError",
+    "Diagnosis",
     "Error",
     "IntegrityError",
     "InterfaceError",
@@ -64,6 +66,7 @@ __all__ = [
     "__version__",
     "aload",
     "bulk",
+    "doctor",
     "load",
     "server",
 ]
@@ -73,6 +76,7 @@ _HOMES = {
     "Ack": "_native",
     "AsyncWriter": "_writer",
     "BulkWriter": "_bulk",
+    "Diagnosis": "_doctor",
     "LoadReport": "_report",
     "Progress": "_progress",
     "Rejects": "_native",
@@ -82,6 +86,7 @@ _HOMES = {
     "WriterStatistics": "_statistics",
     "aload": "_load",
     "bulk": "_bulk",
+    "doctor": "_doctor",
     "load": "_load",
     "server": "_server",
 }

@@ -14,6 +14,7 @@ __all__ = [
     "Writer",
     "__version__",
     "cli_main",
+    "doctor",
     "load",
 ]
 
@@ -23,6 +24,12 @@ __version__: str
 _Place: TypeAlias = tuple[str | None, str | None]
 
 def cli_main(argv: list[str]) -> int: ...
+def doctor(
+    table: str | None,
+    place: _Place,
+    coming: tuple[Path | None, int | None, int | None],
+    cost: tuple[float, float, bool, bool] | None,
+) -> tuple[str, str, list[str]]: ...
 def load(
     data: object,
     table: str | None,

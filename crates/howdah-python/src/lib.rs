@@ -1,10 +1,11 @@
-//! The native module `howdah._native`: loads, servers and the command, for the Python package. The only crate that knows
+//! The native module `howdah._native`: loads, servers, the doctor and the command, for the Python package. The only crate that knows
 //! Python.
 
 mod argument;
 mod array;
 mod bulk;
 mod data;
+mod doctor;
 mod encoder;
 mod ended;
 mod error;
@@ -40,6 +41,8 @@ mod _native {
     use super::bulk::Bulk;
     #[pymodule_export]
     use super::cli_main;
+    #[pymodule_export]
+    use super::doctor::doctor;
     #[pymodule_export]
     use super::load::{Control, load};
     #[pymodule_export]

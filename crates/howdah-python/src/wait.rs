@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use howdah::Error;
+use howdah::{Control, Error};
 use pyo3::prelude::*;
 
 /// How often signals are looked for: soon enough for whoever pressed Ctrl-C, nothing for the processor.
@@ -54,28 +54,70 @@ impl Wake for Unpark {
 ///
 /// # Errors
 /// What the handler of a signal raised; the work's own are inside.
-#[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
 pub(crate) fn in_thread<T: Send + 'static>(
     py: Python<'_>,
     name: &str,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<Result<T, Error>> {
-    let done = Arc::new(Mutex::new(None));
-    let (answer, caller) = (done.clone(), thread::current());
-    let run = move || {
-        let result = catch_unwind(AssertUnwindSafe(work));
-        *answer.lock() = Some(result.unwrap_or_else(|_| Err(Error::bug())));
-        caller.unpark();
-    };
-    if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
-        return Ok(Err(Error::new(howdah::ErrorKind::Internal, format!("cannot start a thread: {error}"))));
-    }
+    let working = Working::start(name, work);
     loop {
-        if let Some(result) = done.lock().take() {
+        if let Some(result) = working.result(py) {
             return Ok(result);
         }
-        py.detach(|| thread::park_timeout(TICK));
         py.check_signals()?;
+    }
+}
+
+/// Runs `work` as [`in_thread`] does. Whoever is interrupted stops it through `control`, and waits until it has ended.
+///
+/// # Errors
+/// What the handler of a signal raised; the work's own are inside.
+pub(crate) fn in_thread_until_stopped<T: Send + 'static>(
+    py: Python<'_>,
+    name: &str,
+    control: &Control,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<Result<T, Error>> {
+    let working = Working::start(name, work);
+    let mut interrupted = None;
+    loop {
+        if let Some(result) = working.result(py) {
+            return interrupted.map_or(Ok(result), Err);
+        }
+        if let Err(error) = py.check_signals() {
+            control.cancel();
+            interrupted.get_or_insert(error);
+        }
+    }
+}
+
+/// A thread that works for the caller's.
+struct Working<T>(Arc<Mutex<Option<Result<T, Error>>>>);
+
+impl<T: Send + 'static> Working<T> {
+    #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
+    fn start(name: &str, work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self {
+        let done = Arc::new(Mutex::new(None));
+        let (answer, caller) = (done.clone(), thread::current());
+        let run = move || {
+            let result = catch_unwind(AssertUnwindSafe(work));
+            *answer.lock() = Some(result.unwrap_or_else(|_| Err(Error::bug())));
+            caller.unpark();
+        };
+        if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
+            let error = Error::new(howdah::ErrorKind::Internal, format!("cannot start a thread: {error}"));
+            *done.lock() = Some(Err(error));
+        }
+        Working(done)
+    }
+
+    /// What came of it, if it is over soon.
+    fn result(&self, py: Python<'_>) -> Option<Result<T, Error>> {
+        let result = self.0.lock().take();
+        if result.is_none() {
+            py.detach(|| thread::park_timeout(TICK));
+        }
+        result
     }
 }
 

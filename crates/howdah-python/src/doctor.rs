@@ -1,0 +1,103 @@
+//! `howdah.doctor`: looks at a server, measures there if that is asked for, and gives the report as JSON, in Python's words.
+
+use std::path::{Path, PathBuf};
+
+use howdah::message::Respell;
+use howdah::name::TableName;
+use howdah::{Control, Error, ErrorKind, Target};
+use howdah_doctor::{Ask, Facts, InputEstimate, Limits, Report, measure};
+use pyo3::prelude::*;
+
+use crate::error::raised;
+use crate::fork;
+use crate::spelling::Keywords;
+use crate::target::{Chosen, Place};
+use crate::wait::in_thread_until_stopped;
+
+/// How much measuring may cost: seconds, bytes of log; and whether others may be at work, or event triggers fire.
+#[derive(FromPyObject)]
+pub(crate) struct Cost(f64, f64, bool, bool);
+
+/// The load that is to come: its input, its rows, its bytes.
+#[derive(FromPyObject)]
+pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>);
+
+/// Looks, and measures if `cost` says how long. Returns the report as JSON, the server in words, and notices.
+///
+/// # Errors
+/// No server, no such table, nothing to measure with; and what a signal's handler raised.
+#[pyfunction]
+#[pyo3(signature = (table, place, coming, cost))]
+pub(crate) fn doctor(
+    py: Python<'_>,
+    table: Option<&str>,
+    place: Place,
+    coming: Coming,
+    cost: Option<Cost>,
+) -> PyResult<(String, String, Vec<String>)> {
+    fork::check().map_err(|error| raised(py, &error))?;
+    let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
+    let limits = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers)| Limits {
+        seconds,
+        bytes,
+        allow_busy,
+        allow_event_triggers,
+    });
+    let control = Control::new();
+    let work = {
+        let control = control.clone();
+        move || {
+            let mut chosen = Chosen::by(place)?;
+            let report =
+                report(&chosen.target, table.as_ref(), coming, limits, &control, &mut chosen.notices)?;
+            let report = serde_json::to_string(&report.respelled(&Keywords));
+            let report = report.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+            Ok((report, chosen.server, chosen.notices))
+        }
+    };
+    in_thread_until_stopped(py, "howdah-doctor", &control, work)?.map_err(|error| raised(py, &error))
+}
+
+fn report(
+    target: &Target,
+    table: Option<&TableName>,
+    Coming(data, rows, bytes): Coming,
+    limits: Option<Limits>,
+    control: &Control,
+    notices: &mut Vec<String>,
+) -> Result<Report, Error> {
+    let facts = Facts::look(target, table, control)?;
+    let input = match data.as_deref().zip(table) {
+        Some((data, table)) => rows_of(data, table, target, control, notices)?,
+        None => None,
+    };
+    let trials = limits.map(|limits| measure(target, &facts, &limits, control, &mut |_| ())).transpose()?;
+    Ok(Report::new(facts, Ask { rows, bytes, input }, trials))
+}
+
+/// How many rows the input has, as far as that can be told: a load that would be refused is no reason not to look.
+fn rows_of(
+    data: &Path,
+    table: &TableName,
+    target: &Target,
+    control: &Control,
+    notices: &mut Vec<String>,
+) -> Result<Option<InputEstimate>, Error> {
+    let name = data.display();
+    match InputEstimate::look(data, table, target, control) {
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) => {
+            let error = error.respelled(&Keywords);
+            notices.push(format!(
+                "how many rows {name} has is not known: a dry run of the load failed: {error}"
+            ));
+            Ok(None)
+        }
+        Ok(None) => {
+            notices
+                .push(format!("how many rows {name} has cannot be told without reading it: rows=… says it"));
+            Ok(None)
+        }
+        Ok(input) => Ok(input),
+    }
+}

@@ -1,0 +1,195 @@
+"""What holds loads back at a server, and what can be done about it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from howdah import _errors, _native, _target
+from howdah._figures import counted, visible
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from howdah._target import Target
+
+# As the command shows them.
+_MARKS = {"fails": "!", "costs": "-", "notice": "."}
+
+_SECONDS = 60.0
+_BYTES = 512 * 1024 * 1024
+
+
+class Measured(NamedTuple):
+    """A measured figure with its interval: a share of a load's time from 0 to 1, or rows a second."""
+
+    median: float
+    low: float
+    high: float
+    rounds: int
+
+    def __str__(self) -> str:
+        """``38 % (34 to 41)``."""
+        median, low, high = (f"{round(100 * share)}" for share in self[:3])
+        return f"{median} % ({low} to {high})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """What can be done about a finding. The doctor itself does nothing."""
+
+    kind: str
+    """``sql``, ``load`` (an option of the load), ``session`` (a setting of its sessions), ``elsewhere``."""
+    text: list[str] | str
+    """Statements, the option, setting and value, or what is done elsewhere."""
+    label: str
+    """What a crash costs with it: ``durable``, …"""
+    undo: str
+    price: str
+    needs: str
+    """Who may do it."""
+    effect: str
+    """``at_once``, ``new_sessions`` or ``restart``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something about server or table that matters to a load."""
+
+    id: str
+    """Its rule, which ``howdah doctor --explain`` explains."""
+    severity: str
+    """``fails`` (a load will fail, or do harm), ``costs`` (it takes longer) or ``notice`` (good to know)."""
+    basis: str
+    """``measured``, ``seen``, ``counted``, ``computed`` or ``known``."""
+    title: str
+    why: str
+    cost: Measured | None = None
+    """The share of a load's time that goes with it, if that was measured. Shares overlap."""
+    evidence: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    """Any one of them is enough."""
+
+    def __str__(self) -> str:
+        """Tell it in a line, as ``howdah doctor --quiet`` does."""
+        cost = f", {self.cost} of the time" if self.cost else ""
+        return visible(f"{_MARKS.get(self.severity, ' ')} {self.id}: {self.title}{cost}")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Diagnosis:
+    """What the doctor found."""
+
+    findings: tuple[Finding, ...]
+    """What fails a load first, then what costs time, the dearest first as far as that was measured."""
+    not_seen: tuple[dict[str, Any], ...]
+    """What the role could not see (``what``, ``why``, ``shown_by``): nobody knows whether it is fine."""
+    fine: tuple[str, ...]
+    """The rules whose things are fine."""
+    no_difference: dict[str, Measured] = field(default_factory=dict)
+    """What was measured and makes no difference."""
+    prescription: dict[str, Any] | None = None
+    """What all remedies of what costs time come to together, if that was measured."""
+    prediction: dict[str, Any] | None = None
+    """How many seconds the load that is to come takes, if its rows are known and the table was measured."""
+    report: dict[str, Any] = field(default_factory=dict)
+    """The keys of the command's JSON report; as a file of JSON ``howdah doctor --facts`` judges it again."""
+    server: str = ""
+    """The server in words, without the password."""
+    notices: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Tell it in a line a finding, and a sum."""
+        measured = "" if self.report.get("measured") else ". Nothing was measured."
+        found = counted(len(self.findings), "finding", "findings")
+        unseen = counted(len(self.not_seen), "thing", "things")
+        lines = [str(finding) for finding in self.findings]
+        return "\n".join([*lines, f"{found}, {unseen} not seen, {len(self.fine)} fine{measured}"])
+
+
+def doctor(  # noqa: PLR0913 - what, where, and at what cost
+    table: str | None = None,
+    dsn: Target | None = None,
+    *,
+    server: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+    rows: int | None = None,
+    size: int | None = None,
+    measure: bool = False,
+    seconds: float | None = None,
+    bytes: int | None = None,  # noqa: A002 - as the command calls it
+    allow_busy: bool = False,
+    allow_event_triggers: bool = False,
+) -> Diagnosis:
+    """Look at a server, and at a table, and say what will fail, hurt or slow down loads.
+
+    It only looks, unless ``measure`` is true: then it leads rows of ``table`` into scratch copies of it for
+    about ``seconds`` (60), with at most ``bytes`` (512 MiB) of the server's log, and says which share of a
+    load's time each part of the table costs. No transaction with a row in it is ever committed.
+    ``allow_busy`` measures although others are at work, whom that slows down; ``allow_event_triggers``
+    although triggers on events fire when copies are made.
+
+    ``dsn`` and ``server`` are those of ``howdah.load``. ``data`` is a file that is to be loaded into
+    ``table``: its rows are counted, or told from its size. ``rows`` or ``size`` (bytes) say what is to come.
+
+    Ctrl-C ends it with nothing left, and is raised again. Whatever else goes wrong is a ``howdah.Error``.
+    """
+    limits = {name: value for name, value in (("seconds", seconds), ("bytes", bytes)) if value is not None}
+    _check(table=table, data=data, both=None not in {rows, size}, measure=measure, limits=limits)
+    cost = None
+    if measure:
+        wanted = {"seconds": _SECONDS, "bytes": _BYTES, **limits}
+        cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers)
+    place = _target.place(dsn, server, stacklevel=3)
+    coming = (None if data is None else Path(data), rows, size)
+    told, described, notices = _native.doctor(table, place, coming, cost)
+    return _diagnosis(json.loads(told), described, notices)
+
+
+def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diagnosis:
+    return Diagnosis(
+        findings=tuple(_finding(found) for found in told["findings"]),
+        not_seen=tuple(told["not_seen"]),
+        fine=tuple(told["fine"]),
+        no_difference={each["what"]: Measured(**each["cost"]) for each in told["no_difference"]},
+        prescription=told.get("prescription"),
+        prediction=told.get("prediction"),
+        report=told,
+        server=described,
+        notices=tuple(notices),
+    )
+
+
+def _finding(told: Mapping[str, Any]) -> Finding:
+    known = {**told, "evidence": tuple(told["evidence"]), "remedies": tuple(map(_remedy, told["remedies"]))}
+    if cost := told.get("cost"):
+        known["cost"] = Measured(**cost)
+    return Finding(**known)
+
+
+def _remedy(told: Mapping[str, Any]) -> Remedy:
+    others = {name: value for name, value in told.items() if name != "action"}
+    return Remedy(**told["action"], **others)
+
+
+def _check(
+    *, table: str | None, data: object, both: bool, measure: bool, limits: Mapping[str, float]
+) -> None:
+    """Refuse what does not go together."""
+    wrong: tuple[str, str | None] | None = None
+    if limits and not measure:
+        wrong = (f"{min(limits)} is for measuring", "measure=True measures")
+    elif both:
+        wrong = ("rows and size both say how much is to come", "leave one of them out")
+    elif data is not None and table is None:
+        wrong = ("data is to be loaded into a table, and none is named", 'table="…" names it')
+    elif any(limit <= 0 for limit in limits.values()):
+        wrong = ("seconds and bytes are more than 0", None)
+    if wrong is not None:
+        error = _errors.ProgrammingError(wrong[0])
+        error.hint = wrong[1]
+        error.visible = "nothing was changed"
+        raise error
