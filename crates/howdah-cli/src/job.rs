@@ -370,8 +370,15 @@ mod tests {
         }
         assert_eq!(options(&["a", "--delimiter", "-"]).input.dialect.delimiter, Some(b'-'.into()));
         assert_eq!(options(&["a", "--delimiter", "\\x1F"]).input.dialect.delimiter, Some(0x1F.into()));
-        for (typed, bytes) in [("||", "||"), ("§", "§"), ("\\t|\\t", "\t|\t"), (", ", ", "), ("\\x1", "\\x1")]
-        {
+        for (typed, bytes) in [
+            ("||", "||"),
+            ("§", "§"),
+            ("\\t|\\t", "\t|\t"),
+            (", ", ", "),
+            ("\\x1", "\\x1"),
+            ("\\x01\\x02", "\u{1}\u{2}"),
+            ("\\xc2\\xA7|", "§|"),
+        ] {
             let found = options(&["a", "--delimiter", typed]).input.dialect.delimiter;
             assert_eq!(found.unwrap().to_string(), bytes);
         }
@@ -379,9 +386,9 @@ mod tests {
             ("=====", "--delimiter has at most 4 bytes: \"=====\" has 5"),
             ("", "--delimiter is empty"),
             ("\\n", "--delimiter takes one byte: \"\\\\n\" ends a line and cannot be used"),
-            ("\\x0a", "--delimiter takes one byte: \"\\\\x0a\" ends a line and cannot be used"),
-            ("\\x00", "--delimiter takes one byte: \"\\\\x00\" cannot occur in PostgreSQL's text"),
-            ("\\xa7", "--delimiter takes one byte: \"\\\\xa7\" is byte 167, which is no character in UTF-8"),
+            ("\\x0a", "--delimiter cannot contain a line end: \"\\n\""),
+            ("\\x00", "--delimiter cannot contain a NUL byte"),
+            ("\\xa7|", "--delimiter \\xa7| is no character in UTF-8"),
             ("a\nb", "--delimiter cannot contain a line end: \"a\\nb\""),
         ] {
             assert_eq!(refusal(&["a", "--delimiter", bad]), says);

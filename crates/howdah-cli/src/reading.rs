@@ -79,10 +79,34 @@ fn reject_limit(text: &str) -> Result<RejectLimit, Error> {
 /// What `--delimiter` stands for; shells make a real tab hard to type.
 fn delimiter(text: &str) -> Result<Delimiter, Error> {
     match text {
-        "tab" | "\\n" | "\\r" => one_byte("--delimiter", text).map(Delimiter::from),
-        _ if text.len() == 4 && text.starts_with("\\x") => one_byte("--delimiter", text).map(Delimiter::from),
-        _ => Ok(Delimiter::new(&text.replace("\\t", "\t"))?),
+        "tab" => Ok(Delimiter::from(b'\t')),
+        "\\n" | "\\r" => one_byte("--delimiter", text).map(Delimiter::from),
+        _ => {
+            let meant = String::from_utf8(unescaped(text));
+            let meant =
+                meant.map_err(|_| Error::usage(format!("--delimiter {text} is no character in UTF-8")))?;
+            Ok(Delimiter::new(&meant)?)
+        }
     }
+}
+
+/// The bytes of `text`, in which `\t` stands for a tab and `\x01` for byte 1.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let (byte, length) = match rest {
+            [b'\\', b't', ..] => (b'\t', 2),
+            [b'\\', b'x', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let digits = [*high, *low].map(|digit| char::from(digit).to_digit(16).unwrap_or_default());
+                (u8::try_from(digits[0] * 16 + digits[1]).unwrap_or_default(), 4)
+            }
+            _ => (*first, 1),
+        };
+        bytes.push(byte);
+        rest = &behind[length - 1..];
+    }
+    bytes
 }
 
 /// The single byte of an option; shells make a real tab hard to type.

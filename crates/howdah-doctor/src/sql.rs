@@ -60,6 +60,12 @@ pub(crate) fn literal(text: &str) -> String {
     quote_literal(text).trim_start().to_owned()
 }
 
+/// A relation's name as a string that casts to regclass, which knows no escapes in names: they are the string's.
+pub(crate) fn relation(schema: &str, within: &str) -> String {
+    let quoted = |text: &str| if text.contains(is_hidden) { quote(text) } else { name(text) };
+    literal(&format!("{}.{}", quoted(schema), quoted(within)))
+}
+
 /// A setting's value, with its unit.
 pub(crate) fn value(setting: &SettingFacts) -> String {
     let unit = setting.unit.as_deref().unwrap_or_default();
@@ -123,7 +129,7 @@ pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> String {
         ),
         _ => format!(
             "run what SELECT pg_get_indexdef({}::regclass); prints before the index is dropped",
-            literal(&qualified(&index.schema, &index.name))
+            relation(&index.schema, &index.name)
         ),
     }
 }
@@ -142,6 +148,7 @@ mod tests {
         // What a report would show as an escape is one that SQL reads as the same name.
         assert_eq!(name("x\ny\\\"\u{202e}"), "U&\"x\\+00000Ay\\\\\"\"\\+00202E\"");
         assert_eq!(literal("a'\u{1b}"), "U&'a''\\+00001B'");
+        assert_eq!(relation("public", "x'\n"), "U&'public.\"x''\\+00000A\"'");
         let setting = |value: &str, unit: &str| SettingFacts {
             value: value.into(),
             unit: Some(unit.into()),

@@ -85,7 +85,7 @@ fn rows_of(
 ) -> Result<Option<InputEstimate>, Error> {
     let name = data.display();
     match InputEstimate::look(data, table, target, control) {
-        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) if error.kind() == ErrorKind::Cancelled || !data.exists() => Err(error),
         Err(error) => {
             let error = error.respelled(&Keywords);
             notices.push(format!(

@@ -54,11 +54,15 @@ impl Layout {
 }
 
 /// The columns of all inputs, each once, in the order in which they appear, and the layouts of the inputs whose headers are not
-/// the same list. `same` says whether two names mean one column.
-pub fn unite(headers: &[Header], same: fn(&str, &str) -> bool) -> (Vec<String>, Layouts) {
+/// the same list. `names` has what the columns of each are called, and `same` says whether two names mean one column.
+pub fn unite(
+    headers: &[Header],
+    names: &[Vec<String>],
+    same: fn(&str, &str) -> bool,
+) -> (Vec<String>, Layouts) {
     let mut union: Vec<String> = Vec::new();
     let mut places = Vec::with_capacity(headers.len());
-    for (_, header) in headers {
+    for header in names {
         let mut taken = vec![false; union.len()];
         let mut found: Vec<Option<usize>> =
             header.iter().map(|name| union.iter().position(|u| u == name)).collect();
@@ -106,13 +110,24 @@ mod tests {
     #[test]
     fn columns_unite_in_order_of_appearance_and_every_field_finds_its_own() {
         let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
-        let (union, layouts) =
-            unite(&headers(&[&["a", "b"], &["B", "c", "a"], &["a", "A"], &["a", "b", "c", "A"]]), same);
+        let headers = headers(&[&["a", "b"], &["B", "c", "a"], &["a", "A"], &["a", "b", "c", "A"]]);
+        let names: Vec<Vec<String>> = headers.iter().map(|(_, header)| header.clone()).collect();
+        let (union, layouts) = unite(&headers, &names, same);
         assert_eq!(union, ["a", "b", "c", "A"]);
         let sources = |at: &str| layouts.get(at).map(|layout| layout.sources.clone());
         assert_eq!(sources("0"), Some(vec![Some(0), Some(1), None, None]));
         assert_eq!(sources("1"), Some(vec![Some(2), Some(0), Some(1), None]));
         assert_eq!(sources("2"), Some(vec![Some(0), None, None, Some(1)]));
         assert_eq!(sources("3"), None);
+    }
+
+    #[test]
+    fn a_file_whose_columns_are_called_otherwise_than_in_its_header_has_a_layout() {
+        let headers = headers(&[&["", "n"], &["column1", "n"]]);
+        let names = [&headers[1].1; 2].map(Clone::clone);
+        let (union, layouts) = unite(&headers, &names, |one, other| one == other);
+        assert_eq!(union, ["column1", "n"]);
+        assert_eq!(layouts["0"], Layout { header: headers[0].1.clone(), sources: vec![Some(0), Some(1)] });
+        assert!(!layouts.contains_key("1"));
     }
 }

@@ -127,7 +127,7 @@ fn rows_of(
                 .say(&format!("how many rows {name} has cannot be told without reading it: --rows says it"));
             Ok(None)
         }
-        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) if error.kind() == ErrorKind::Cancelled || !Path::new(path).exists() => Err(error),
         Err(error) => {
             let error = error.respelled(&Terminal);
             console.say(&format!(

@@ -12,7 +12,7 @@ use howdah::{Error, ErrorKind, HiddenTable, Target};
 use super::place::may_make_tables;
 use super::question::{answered, calm, number, text};
 use super::sample::Rows;
-use super::scratch::{LOG_POSITION, Scratch, in_sql};
+use super::scratch::{LOG_POSITION, Scratch};
 use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS};
 use super::{Limits, cores};
 use crate::sql;
@@ -67,7 +67,7 @@ pub(super) async fn measure(
         lanes => rounds(connection, &shared, rows, &lanes, limits, tell).await,
     };
     // Behind a pooler the session outlives us.
-    client.batch_execute(&format!("DROP TYPE IF EXISTS {TIE}")).await?;
+    client.batch_execute(&format!("BEGIN READ WRITE; DROP TYPE IF EXISTS {TIE}; COMMIT")).await?;
     measured
 }
 
@@ -211,8 +211,7 @@ impl Shared {
         let kind = if table.is_unlogged { "UNLOGGED " } else { "" };
         // Nobody is to clean up meanwhile what goes anyway.
         let options = ["autovacuum_enabled = off", "toast.autovacuum_enabled = off"];
-        let mut statements = vec!["SET TRANSACTION READ WRITE".to_owned()];
-        statements.extend(scratch.copy_sql(&copy, kind, &options));
+        let mut statements = scratch.copy_sql(&copy, kind, &options);
         statements.push(format!("ALTER TABLE {copy} OF {TIE}"));
         Ok(Ok(Shared { table: hidden, statements }))
     }
@@ -272,7 +271,7 @@ fn columns_of(table: &TableFacts) -> String {
            FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
            LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
           WHERE a.attrelid = {}::pg_catalog.regclass AND a.attnum > 0 AND NOT a.attisdropped",
-        howdah::name::quote_literal(&in_sql(table))
+        sql::relation(&table.schema, &table.name)
     )
 }
 

@@ -48,7 +48,7 @@ pub(super) fn answered<T>(answer: Result<T, tokio_postgres::Error>) -> Result<Re
                 "42501" => "the role may not".to_owned(),
                 "55P03" => "somebody holds a lock on it".to_owned(),
                 "25006" => "the session may only read".to_owned(),
-                "57014" => "it took too long".to_owned(),
+                "57014" => "it took too long, or somebody cancelled it".to_owned(),
                 code => format!("the server refused it (SQLSTATE {code})"),
             })),
             None => Err(error.into()),

@@ -123,9 +123,9 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
     if table.kind == "p" {
         return Ok(vec![format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")]);
     }
-    let regclass = sql::literal(&name);
+    let relation = sql::relation(&table.schema, &table.name);
     let pages = format!(
-        "SELECT pg_catalog.pg_relation_size({regclass}::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::int8"
+        "SELECT pg_catalog.pg_relation_size({relation}::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::int8"
     );
     let pages = question::number(client, &pages).await?.unwrap_or(0.0);
     // Large values lie elsewhere, so that few pages hold much.

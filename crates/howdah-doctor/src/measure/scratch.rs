@@ -231,7 +231,7 @@ async fn plan<'s>(
     table: &'s TableFacts,
     sample: Sample,
 ) -> Result<Scratch<'s>, tokio_postgres::Error> {
-    let regclass = format!("{}::pg_catalog.regclass", quote_literal(&in_sql(table)));
+    let regclass = format!("{}::pg_catalog.regclass", sql::relation(&table.schema, &table.name));
     let place = Place::find(client, table).await?;
     let is_minimal = facts.setting("wal_level").is_some_and(|level| level.value == "minimal");
     let without_log = match place {

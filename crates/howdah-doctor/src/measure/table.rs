@@ -11,6 +11,7 @@ use super::scratch::Scratch;
 use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS, round, variants};
 use super::{Limits, decoding, sample};
 use crate::attachment::{Attachment, Variant};
+use crate::figures;
 use crate::trials::{FEWEST_ROUNDS, Run, TableTrial};
 
 /// Rows of a run take this many bytes at most, and at least.
@@ -44,11 +45,8 @@ pub(super) async fn prepare<'t>(
         Ok(sample) => sample,
         Err(why) => return Ok(Err(why)),
     };
-    if sample.rows.count < FEWEST_ROWS {
-        let count = sample.rows.count;
-        return Ok(Err(format!(
-            "of its rows, which are to be led into copies, the role sees {count}, and {FEWEST_ROWS} are needed"
-        )));
+    if let Some(why) = too_few(sample.rows.count, sample.rows.bytes) {
+        return Ok(Err(why));
     }
     let mut scratch = match Scratch::plan(client, facts, table, sample).await? {
         Ok(scratch) => scratch,
@@ -60,6 +58,18 @@ pub(super) async fn prepare<'t>(
         Err(why) => Err(why),
     };
     Ok(kept.map(|()| scratch))
+}
+
+/// Why `count` rows of so many `bytes` show nothing, if so.
+fn too_few(count: u64, bytes: u64) -> Option<String> {
+    let are_large = bytes as f64 >= LEAST;
+    let needed = if are_large { FEWEST_SLOW_ROWS } else { FEWEST_ROWS };
+    let hold = match are_large {
+        true => format!("{} hold", figures::bytes(bytes as f64)),
+        false => "the role sees".to_owned(),
+    };
+    let of = "of its rows, which are to be led into copies,";
+    (count < needed).then(|| format!("{of} {hold} {count}, and {needed} are needed"))
 }
 
 /// Measures.
@@ -154,4 +164,19 @@ async fn rounds(
         done += 1;
     }
     Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_are_enough_where_they_are_large() {
+        assert_eq!(too_few(1000, 20_000), None);
+        assert_eq!(too_few(908, 6_000_000), None);
+        let few = "of its rows, which are to be led into copies, the role sees 999, and 1000 are needed";
+        assert_eq!(too_few(999, 20_000).as_deref(), Some(few));
+        let large = "of its rows, which are to be led into copies, 8.0 MB hold 81, and 100 are needed";
+        assert_eq!(too_few(81, 8_000_000).as_deref(), Some(large));
+    }
 }

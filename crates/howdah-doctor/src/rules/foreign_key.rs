@@ -2,6 +2,7 @@
 
 use howdah::message;
 use howdah::message::setting;
+use howdah::name::fitting;
 
 use crate::attachment::Attachment;
 use crate::case::Case;
@@ -84,8 +85,7 @@ fn referencing(case: &Case<'_>) -> Judged {
     let findings = keys.iter().filter(|key| !key.is_indexed).map(|key| {
         let child = sql::qualified(&key.schema, &key.table);
         let columns = sql::names(&key.columns);
-        let index = format!("{}_{}", key.table, key.columns.join("_"));
-        let index: String = index.chars().take(45).chain("_referring".chars()).collect();
+        let index = fitting(&format!("{}_{}_referring", key.table, key.columns.join("_")));
         // A partitioned table takes no index in this way, nor is known here what else is not plain.
         let (concurrently, price) = match key.is_plain {
             true => ("CONCURRENTLY ", "each row of that table goes into one index more"),
@@ -146,8 +146,10 @@ fn deferred(case: &Case<'_>) -> Judged {
                 .needs(owner(table)),
             )
         } else {
-            let action =
-                Action::Elsewhere(format!("SET CONSTRAINTS {name} IMMEDIATE in the load's transaction"));
+            let action = Action::Elsewhere(format!(
+                "SET CONSTRAINTS {} IMMEDIATE in the load's transaction",
+                sql::qualified(&table.schema, &key.name)
+            ));
             finding.remedy(Remedy::new(action, "leave it out", "parents must come before their rows"))
         }
     });

@@ -29,7 +29,8 @@ pub(super) fn unite(
         return Ok((schema.clone(), vec![(0..schema.fields().len()).map(Some).collect()]));
     }
     let headers = headers(inputs)?;
-    let (union, mut layouts) = layout::unite(&headers, same_name);
+    let names: Vec<Vec<String>> = headers.iter().map(|(_, header)| header.clone()).collect();
+    let (union, mut layouts) = layout::unite(&headers, &names, same_name);
     let places: Vec<Places> = headers
         .iter()
         .map(|(key, header)| match layouts.remove(key) {

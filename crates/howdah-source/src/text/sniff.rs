@@ -11,10 +11,9 @@ use crate::text::reading::{Sample, SampleReading, first_difference};
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Delimiters of two bytes that are looked for, and fewer fields than this between them may be an accident: an IPv6 address has one
-/// pair of colons.
-const WIDE: [(&str, u8); 2] = [("||", b'|'), ("::", b':')];
-const ENOUGH_FIELDS: usize = 3;
+/// Delimiters of two bytes that are looked for, the one that each of their bytes is, and how many fields are no accident: an IPv6
+/// address has one pair of colons.
+const WIDE: [(&str, u8, usize); 2] = [("||", b'|', 2), ("::", b':', 3)];
 
 /// Below so many records, agreement may be an accident: what COPY's defaults read stays.
 const ENOUGH_TO_DOUBT: usize = 3;
@@ -87,7 +86,7 @@ pub fn sniff(
     if let Some(best) = good.iter().map(|reading| fit(&reading.first)).max() {
         good.retain(|reading| fit(&reading.first) == best);
     }
-    if let Some(wide) = unsaid.delimiter.then(|| doubled(sample, usual, &good)).flatten() {
+    if let Some(wide) = unsaid.delimiter.then(|| doubled(sample, usual, &good, fit)).flatten() {
         return Ok(wide);
     }
     match &good[..] {
@@ -102,8 +101,13 @@ pub fn sniff(
 
 /// The dialect whose delimiter is a doubled character, where all records are good so, and otherwise none is, or only with every
 /// other field empty between the two.
-fn doubled(sample: Sample<'_>, usual: &Dialect, good: &[SampleReading]) -> Option<Dialect> {
-    WIDE.into_iter().find_map(|(wide, single)| {
+fn doubled(
+    sample: Sample<'_>,
+    usual: &Dialect,
+    good: &[SampleReading],
+    fit: &dyn Fn(&[String]) -> Fit,
+) -> Option<Dialect> {
+    WIDE.into_iter().find_map(|(wide, single, enough_fields)| {
         let delimiter = Delimiter::new(wide).ok().filter(|delimiter| delimiter.is_in(sample.bytes))?;
         let reading = SampleReading::of(sample, &Dialect { delimiter, ..usual.clone() }, true);
         let (fields, records) = (reading.first.len(), reading.records);
@@ -112,8 +116,8 @@ fn doubled(sample: Sample<'_>, usual: &Dialect, good: &[SampleReading]) -> Optio
             [only] => only.dialect.delimiter == single && only.first.len() + 1 == 2 * fields,
             _ => false,
         };
-        let is_enough = fields >= ENOUGH_FIELDS && records >= ENOUGH_TO_DOUBT;
-        (is_enough && is_clear && reading.is_good()).then_some(reading.dialect)
+        let is_meant = fields >= enough_fields || fields > 1 && fit(&reading.first) > Fit::Unknown;
+        (is_meant && records >= ENOUGH_TO_DOUBT && is_clear && reading.is_good()).then_some(reading.dialect)
     })
 }
 

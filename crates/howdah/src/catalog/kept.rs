@@ -36,6 +36,17 @@ pub(crate) fn distinct<S: AsRef<str>>(names: &[S], taken: &[&str]) -> Vec<String
     made.collect()
 }
 
+/// The names of one of several files, each its own: those that are made are what the file would get alone, so that it finds the
+/// same columns then. A nameless last field may be the end of a trailing delimiter, and stays what it is.
+pub(crate) fn alone(names: &[String]) -> Vec<String> {
+    let last = names.len().saturating_sub(1);
+    let own = names.iter().zip(distinct(names, &[])).enumerate().map(|(at, (name, made))| {
+        let is_end = at == last && is_missing(name);
+        if is_end || name.len() > MAX_NAME_BYTES { name.clone() } else { made }
+    });
+    own.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +64,19 @@ mod tests {
             assert_eq!(distinct(&names, &[]), expected);
         }
         assert_eq!(distinct(&["", "b"], &["column1", "b"]), ["column1_2", "b"]);
+    }
+
+    #[test]
+    fn a_file_among_others_has_the_names_that_it_has_alone() {
+        let long = "x".repeat(64);
+        for (names, expected) in [
+            (vec!["", "name"], vec!["column1", "name"]),
+            (vec!["a", "", "c", ""], vec!["a", "column2", "c", ""]),
+            (vec!["a", "a", "ctid", &long], vec!["a", "a_2", "ctid_2", &long]),
+        ] {
+            let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+            assert_eq!(alone(&names), expected);
+        }
     }
 
     #[test]

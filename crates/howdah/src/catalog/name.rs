@@ -4,10 +4,16 @@ use std::fmt;
 
 pub use howdah_source::listing::display;
 
+use crate::catalog::fitting::{Marks, fit};
 use crate::error::Error;
 
 /// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
 pub const MAX_NAME_BYTES: usize = 63;
+
+/// A name that PostgreSQL takes: `name` itself, or a long one's beginning and end with a checksum, which no other long name gets.
+pub fn fitting(name: &str) -> String {
+    fit(name, &Marks { gap: "_", sum: "_" })
+}
 
 /// The columns that every table has, so that no other can have their names.
 pub(crate) const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
@@ -101,16 +107,22 @@ fn split_parts(text: &str) -> Result<Vec<String>, Error> {
     let mut parts = Vec::new();
     let mut part = String::new();
     let mut chars = text.chars().peekable();
+    let within = || {
+        Error::usage(format!("a quote within a part of the name {text:?}"))
+            .with_hint("quote the whole part: \"a \"\"b\"\"\"")
+    };
     while let Some(c) = chars.next() {
         match c {
             '.' => parts.push(std::mem::take(&mut part)),
+            '"' if !part.is_empty() => return Err(within()),
             '"' => loop {
                 match chars.next() {
                     Some('"') if chars.peek() == Some(&'"') => {
                         chars.next();
                         part.push('"');
                     }
-                    Some('"') => break,
+                    Some('"') if chars.peek().is_none_or(|next| *next == '.') => break,
+                    Some('"') => return Err(within()),
                     Some(inner) => part.push(inner),
                     None => return Err(Error::usage(format!("unterminated quote in the name {text:?}"))),
                 }
@@ -138,7 +150,9 @@ mod tests {
     #[test]
     fn names_that_postgresql_would_cut_or_refuse_are_refused() {
         assert!(TableName::parse(&"x".repeat(63)).is_ok());
-        for bad in [&"x".repeat(64), "", "a.", ".a", "a.b.c", "\"open", "a\0b"] {
+        for bad in
+            [&"x".repeat(64), "", "a.", ".a", "a.b.c", "\"open", "a\0b", "\"a\"b", "t. \"x\"", "U&\"\\0061\""]
+        {
             assert!(TableName::parse(bad).is_err(), "{bad:?} was taken");
         }
     }

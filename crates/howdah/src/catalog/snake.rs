@@ -58,16 +58,19 @@ fn is_mark(c: char) -> bool {
         | '\u{EB1}'..='\u{ECE}' | '\u{F71}'..='\u{F84}' | '\u{102B}'..='\u{103E}' | '\u{17B4}'..='\u{17D3}')
 }
 
-/// Friendly names for the columns of a new table, in order: each its own, none of those in `taken`, never empty.
+/// Friendly names for the columns of a new table, in order: each its own, none of those in `taken`, never empty. Names that have
+/// one of their own keep it, whatever is made of others: they find it again.
 pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>, taken: &[&str]) -> Vec<String> {
-    let taken = taken.iter().copied().chain(SYSTEM_COLUMNS);
-    let mut used: HashSet<String> = taken.map(str::to_owned).collect();
-    let mut found = Vec::new();
-    for (at, base) in names.map(snake).enumerate() {
-        let base = Some(base).filter(|base| !base.is_empty()).unwrap_or_else(|| format!("column{}", at + 1));
-        found.push(unused(base, &mut used));
-    }
-    found
+    let bases: Vec<String> = names.map(snake).collect();
+    let taken = || taken.iter().copied().chain(SYSTEM_COLUMNS);
+    let mut used: HashSet<String> = taken().map(str::to_owned).collect();
+    let firsts: Vec<bool> = bases.iter().map(|base| !base.is_empty() && used.insert(base.clone())).collect();
+    let found = bases.into_iter().zip(firsts).enumerate().map(|(at, (base, is_first))| match is_first {
+        true => base,
+        false if base.is_empty() => unused(format!("column{}", at + 1), &mut used),
+        false => unused(base, &mut used),
+    });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -104,8 +107,8 @@ mod tests {
         let names = ["a", "A", "a 2", "", "%", &long, &long.to_uppercase(), "mapped"];
         let expected = [
             "a",
+            "a_3",
             "a_2",
-            "a_2_2",
             "column4",
             "column5",
             "ääääääääääääää_ääääääääääää_437be29e",
@@ -113,6 +116,9 @@ mod tests {
             "mapped_2",
         ];
         assert_eq!(distinct(names.into_iter(), &["mapped"]), expected);
+        // What has a name of its own keeps it.
+        let names = ["a b", "A-B", "a_b_2", "a.b"];
+        assert_eq!(distinct(names.into_iter(), &[]), ["a_b", "a_b_3", "a_b_2", "a_b_4"]);
     }
 
     #[test]

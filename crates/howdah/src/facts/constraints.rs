@@ -86,11 +86,13 @@ pub struct CheckFacts {
     pub name: String,
     /// Functions that it calls and that are not written in C.
     pub calls: Vec<String>,
+    /// Rows that were there before it may break it: NOT VALID.
+    pub is_not_valid: bool,
 }
 
 pub(super) async fn checks(client: &Client, oid: u32) -> Result<Fact<Vec<CheckFacts>>, Error> {
     let sql = format!(
-        "select k.conname as name,
+        "select k.conname as name, not k.convalidated as is_not_valid,
                 array(select distinct f.proname from regexp_matches(k.conbin::text, ':funcid (\\d+)', 'g') m, pg_proc f, pg_language l
                        where f.oid = m[1]::oid and l.oid = f.prolang and l.lanname not in ('c', 'internal')) as calls
            from pg_constraint k where k.contype = 'c' and k.conrelid = {oid} order by k.conname"

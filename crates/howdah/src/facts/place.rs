@@ -31,13 +31,14 @@ pub(super) async fn directory(client: &Client) -> Result<Fact<String>, Error> {
 /// The disk of `directory`, if the server is on this machine: by its socket it is, and by a loopback address it may be in a
 /// container.
 pub(super) fn disk(connection: &Connection, directory: Fact<String>) -> Fact<DiskFacts> {
+    // There no right of the role's helps.
+    if !connection.peer().starts_with('/') {
+        return Fact::Hidden(Unseen::Elsewhere);
+    }
     let directory = match directory {
         Fact::Seen(directory) => directory,
         Fact::Hidden(why) => return Fact::Hidden(why),
     };
-    if !connection.peer().starts_with('/') {
-        return Fact::Hidden(Unseen::Elsewhere);
-    }
     match statvfs(directory.as_str()) {
         Ok(found) => {
             let block = found.fragment_size() as f64;

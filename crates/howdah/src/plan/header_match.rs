@@ -24,7 +24,7 @@ pub(crate) fn same_name(names: ColumnNames) -> fn(&str, &str) -> bool {
 }
 
 /// Refuses inputs whose record 1 cannot be a header of the same table: it names nothing that the first names, nor the table's
-/// columns, or one thing twice.
+/// columns.
 ///
 /// # Errors
 /// A usage error that names the input.
@@ -40,9 +40,6 @@ pub(crate) fn check(
             first.iter().any(|other| is_same(name, other))
                 || existing.is_some_and(|table| is_name(name, table, options))
         };
-        if let Some(twice) = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name)) {
-            return Err(Error::usage(format!("the header of {input} names {:?} twice", twice.1)));
-        }
         if !header.iter().any(|name| is_known(&name)) {
             return Err(Error::usage(format!(
                 "record 1 of {input} names none of the columns of {first_input}"

@@ -24,6 +24,15 @@ pub(super) fn give(pairs: &mut [Pair], head: &Head, options: &LoadOptions) {
     }
 }
 
+/// What a new table's columns for `keys` would be called, but for those that are mapped.
+pub(super) fn of_keys(keys: &[String], options: &LoadOptions) -> Vec<String> {
+    let taken: Vec<&str> = options.columns.map.iter().map(|(_, target)| &**target).collect();
+    match options.columns.column_names {
+        ColumnNames::Keep => kept::distinct(keys, &taken),
+        ColumnNames::Snake => snake::distinct(keys.iter().map(String::as_str), &taken),
+    }
+}
+
 /// Gives the columns friendly names, but for those that are mapped.
 pub(super) fn befriend(pairs: &mut [Pair], head: &Head, options: &LoadOptions) {
     let is_mapped = |pair: &Pair| is_mapped(pair, head, options);

@@ -26,7 +26,7 @@ impl HiddenTable {
         format!("{}.{}", quote(&self.schema), quote(&self.id.hidden_name()))
     }
 
-    /// Makes the table by `statements`, and commits it. The connection is then in a transaction that holds the lock, and is to
+    /// Makes the table by `statements`, and commits it, although the session's transactions may be read-only. The connection is then in a transaction that holds the lock, and is to
     /// stay there while the table is needed.
     ///
     /// # Errors
@@ -36,7 +36,8 @@ impl HiddenTable {
         connection: &Connection,
         statements: &[String],
     ) -> Result<(), tokio_postgres::Error> {
-        let made = connection.client().batch_execute(&make_sql(self.id, None, statements)).await;
+        let made =
+            connection.client().batch_execute(&make_sql(self.id, "BEGIN READ WRITE", None, statements)).await;
         if made.is_err() {
             let key = self.id.lock_key();
             let undo = format!("ROLLBACK; SELECT pg_catalog.pg_advisory_unlock({key})");
@@ -63,15 +64,15 @@ impl HiddenTable {
     }
 }
 
-/// Makes what `statements` make in a transaction of its own, and begins the one that holds the lock of `id`: behind a connection
+/// Makes what `statements` make in a transaction of its own, which `begin` begins, and begins the one that holds the lock of `id`: behind a connection
 /// pooler, nothing else stays with a client.
 ///
 /// In one message, without a moment in which the table is there and the lock is not: without it, the table is a leftover to
 /// every other load.
-pub(crate) fn make_sql(id: LoadId, floor: Option<&str>, statements: &[String]) -> String {
+pub(crate) fn make_sql(id: LoadId, begin: &str, floor: Option<&str>, statements: &[String]) -> String {
     let key = id.lock_key();
     format!(
-        "SELECT pg_catalog.pg_advisory_lock({key}); BEGIN; {}; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
+        "{begin}; SELECT pg_catalog.pg_advisory_lock({key}); {}; {}; COMMIT; BEGIN ISOLATION LEVEL READ COMMITTED; \
          SELECT pg_catalog.pg_advisory_xact_lock({key}); SELECT pg_catalog.pg_advisory_unlock({key})",
         floor.unwrap_or_default(),
         statements.join("; ")
@@ -100,7 +101,7 @@ pub(crate) async fn sweep(
     for row in rows {
         let name: String = row.get(0);
         let Some(id) = LoadId::parse(name.trim_start_matches(HIDDEN_PREFIX)) else { continue };
-        client.batch_execute(&format!("BEGIN; {}", floor.unwrap_or_default())).await?;
+        client.batch_execute(&format!("BEGIN READ WRITE; {}", floor.unwrap_or_default())).await?;
         let lock = "select pg_catalog.pg_try_advisory_xact_lock($1)";
         let free = client.query_typed(lock, &[(&id.lock_key(), Type::INT8)]).await?;
         if !free.first().is_some_and(|row| row.get(0)) {

@@ -241,7 +241,7 @@ impl PublishStrategy {
         floor: Option<&str>,
     ) -> Result<(), Error> {
         let Some(id) = self.hidden_id() else { return Ok(()) };
-        Ok(connection.client().batch_execute(&make_sql(id, floor, &self.before(table))).await?)
+        Ok(connection.client().batch_execute(&make_sql(id, "BEGIN", floor, &self.before(table))).await?)
     }
 
     /// Removes what [`PublishStrategy::prepare_apart`] made, after a failure.

@@ -88,7 +88,6 @@ fn a_file_that_is_no_relative_is_refused_before_anything_is_made() {
     for (text, says) in [
         ("3,Cid\n4,Di\n", "names none of the columns of"),
         ("id;name\n3;Cid\n", "names none of the columns of"),
-        ("id,id\n3,4\n", "names \"id\" twice"),
     ] {
         let b = database.file("b.csv", text);
         let error = try_load(&database, &several(&[a.clone(), b], "t")).unwrap_err();
@@ -209,6 +208,36 @@ fn corrected_records_come_from_the_file_they_came_from() {
             2
         );
         assert_eq!(database.sql("SELECT DISTINCT src FROM t"), file);
+    }
+}
+
+#[test]
+fn a_file_finds_the_same_columns_alone_as_among_others() {
+    let database = Database::new();
+    for (at, (one, other, union)) in [
+        (",name\n1,Ada\n", "column1,name\n4,Eve\n", "column1:bigint name:text"),
+        ("a,,c\n1,2,3\n", "a,c,column2\n4,5,6\n", "a:bigint column2:bigint c:bigint"),
+        ("ctid,b\n1,2\n", "ctid_2,b\n3,4\n", "ctid_2:bigint b:bigint"),
+        ("a,a\n1,2\n", "a_2,a\n3,4\n", "a:bigint a_2:bigint"),
+        ("a,b,\n1,2,\n", "b,a\n4,3\n", "a:bigint b:bigint column3:text"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let files = [database.file("one.csv", one), database.file("other.csv", other)];
+        for order in [[0, 1], [1, 0]] {
+            database.sql("DROP TABLE IF EXISTS t, apart");
+            load(&database, &several(&order.map(|at| files[at].clone()), "t"));
+            if order == [0, 1] {
+                assert_eq!(columns(&database, "t"), union, "{at}");
+            }
+            // Alone each of them finds the columns in which its values are.
+            database.sql("CREATE TABLE apart (LIKE t)");
+            for file in &files {
+                load(&database, &options(file, "apart"));
+            }
+            assert_eq!(database.sql("TABLE apart EXCEPT TABLE t"), "", "{at} {order:?}");
+        }
     }
 }
 

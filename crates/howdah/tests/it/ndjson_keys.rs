@@ -195,6 +195,22 @@ fn a_stream_is_loaded_by_the_keys_of_its_first_piece() {
 }
 
 #[test]
+fn keys_find_the_columns_that_were_made_for_them() {
+    let database = Database::new();
+    let long = "x".repeat(70);
+    let lines = format!("{{\"ctid\":1,\"\":2,\"{long}\":3}}\n{{\"ctid\":4,\"\":5,\"{long}\":6}}\n");
+    let file = database.file("t.ndjson", &lines);
+    load(&database, &options(&file, "t"));
+    for wanted in [options(&file, "t"), options(&file, "t").on_error(OnError::Ignore)] {
+        let report = load(&database, &wanted);
+        assert_eq!((report.rows, report.rows_rejected), (2, 0));
+    }
+    assert_eq!(piped(&database, "pipe", &lines, &options("-", "t")).unwrap().rows, 2);
+    let whole = "SELECT count(*) FROM t WHERE t::text IN ('(1,2,3)', '(4,5,6)')";
+    assert_eq!(database.sql(whole), "8");
+}
+
+#[test]
 fn every_write_path_and_mode_stores_the_same() {
     let database = Database::new();
     database.sql("CREATE TYPE pair AS (a int, b text)");

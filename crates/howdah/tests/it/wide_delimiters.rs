@@ -76,6 +76,7 @@ fn doubled_characters_are_found_where_nothing_else_fits_and_what_copy_cannot_tak
     let database = Database::new();
     for (n, (text, delimiter)) in [
         ("id||name||at\n1||Ann||x\n2||Ben||y\n", "||"),
+        ("id||name\n1||Ann\n2||Ben\n3||Eve\n", "||"),
         ("1::Toy Story (1995)::Animation|Comedy\n2::Heat::Action\n3::Sabrina::Drama|Romance\n", "::"),
         // A column that is empty here and there, and one that always is beside a delimiter that stands alone.
         ("id|x|name\n1||Ann\n2||Ben\n3||Eve\n", "|"),
@@ -89,6 +90,11 @@ fn doubled_characters_are_found_where_nothing_else_fits_and_what_copy_cannot_tak
         let report = load(&database, &options(&database.file("t.csv", text), &format!("t{n}")));
         assert_eq!(report.plan.unwrap().dialect.delimiter.as_deref(), Some(delimiter), "{text:?}");
     }
+    // One pair of colons means something where a table of two columns waits for it.
+    database.sql("CREATE TABLE pairs (id int, name text)");
+    let pairs = database.file("t.csv", "id::name\n1::Ann\n2::Ben\n3::Eve\n");
+    load(&database, &options(&pairs, "pairs"));
+    assert_eq!(database.sql("SELECT string_agg(id || name, ' ' ORDER BY id) FROM pairs"), "1Ann 2Ben 3Eve");
     let file = database.file("t.csv", "1||2\n");
     database.sql("CREATE TABLE t (a int, b int)");
     let passed = with(&file, "t", "||").write_path(WritePath::CopyCsv);

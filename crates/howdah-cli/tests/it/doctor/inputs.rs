@@ -46,6 +46,9 @@ fn an_input_that_would_be_refused_is_no_reason_not_to_look() {
     server.sql("CREATE SCHEMA refusing; CREATE TABLE refusing.t (id int, name int)");
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, 10);
+    let absent = doctor(&["-w", "-q", "-d", &server.conninfo(), "no.csv", "--table", "refusing.t"]);
+    assert_eq!(absent.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("no.csv"));
     let done = doctor(&["-w", "-d", &server.conninfo(), &path, "--table", "refusing.t", "--report", "json"]);
     assert_eq!(done.status.code(), Some(0));
     let said = String::from_utf8(done.stderr).unwrap();

@@ -137,8 +137,9 @@ fn a_foreign_key_and_a_trigger_that_cost_come_before_what_does_not() {
 #[test]
 fn names_are_names_whatever_is_in_them() {
     let server = server();
+    // A line end and a tab in them: they are escapes in what is shown, and not in what is run.
     server.sql(
-        r#"CREATE SCHEMA "a ""b';--"; SET search_path = "a ""b';--";
+        &r#"CREATE SCHEMA "a ""b';--"; SET search_path = "a ""b';--";
          CREATE TABLE "p';" ("k""1" int PRIMARY KEY); INSERT INTO "p';" SELECT generate_series(1, 10);
          CREATE TABLE "t'"";x" ("gone" int, "c';--" int CHECK ("c';--" > 0), "f""" int REFERENCES "p';", "g " int GENERATED ALWAYS AS ("c';--" + 1) STORED);
          ALTER TABLE "t'"";x" DROP COLUMN "gone";
@@ -146,10 +147,11 @@ fn names_are_names_whatever_is_in_them() {
          CREATE INDEX "e';" ON "t'"";x" (("f""" + 1), "c';--" DESC);
          CREATE FUNCTION "fn'"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
          CREATE TRIGGER "tr';" AFTER INSERT ON "t'"";x" REFERENCING NEW TABLE AS n FOR EACH STATEMENT EXECUTE FUNCTION "fn'"();
-         INSERT INTO "t'"";x" SELECT n, 1 + n % 10 FROM generate_series(1, 20000) n; ANALYZE"#,
+         INSERT INTO "t'"";x" SELECT n, 1 + n % 10 FROM generate_series(1, 20000) n; ANALYZE "t'"";x""#
+            .replace("t'", "t'\n").replace("i\"\"", "i\t\"\""),
     );
     let before = traces(server, "a \"b';--");
-    let report = measured(&server.conninfo(), r#""a ""b';--"."t'"";x""#);
+    let report = measured(&server.conninfo(), "\"a \"\"b';--\".\"t'\n\"\";x\"");
     assert_eq!(
         report["trials"]["not_measured"].as_array().unwrap().len(),
         0,
@@ -170,7 +172,7 @@ fn a_role_measures_what_it_may_and_says_what_it_may_not() {
          CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES parents); INSERT INTO t SELECT n, 1 + n % 10 FROM generate_series(1, 20000) n;
          CREATE TABLE few (id int); INSERT INTO few SELECT generate_series(1, 999);
          CREATE TABLE closed (id int); INSERT INTO closed SELECT generate_series(1, 5000);
-         CREATE VIEW seen AS SELECT * FROM t; ANALYZE;
+         CREATE VIEW seen AS SELECT * FROM t; ANALYZE parents, t, few, closed;
          GRANT USAGE ON SCHEMA lent TO guest; GRANT SELECT ON t, few, seen TO guest; GRANT INSERT ON t TO guest",
     );
     let guest = format!("{} user=guest password=guest-31c", server.conninfo());
@@ -207,7 +209,7 @@ fn no_value_of_a_row_is_in_a_report() {
         "CREATE SCHEMA telling; SET search_path = telling; CREATE TABLE told (a text UNIQUE, b text); CREATE INDEX ON told (b) WHERE b <> '{CANARY}-predicate';
          INSERT INTO told SELECT '{CANARY}-' || n, '{CANARY}-b' FROM generate_series(1, 3000) n;
          CREATE TABLE doubted (LIKE told); INSERT INTO doubted SELECT * FROM told;
-         ALTER TABLE doubted ADD CHECK (b <> '{CANARY}-b') NOT VALID; ANALYZE"
+         ALTER TABLE doubted ADD CHECK (b <> '{CANARY}-b') NOT VALID; ANALYZE told, doubted"
     ));
     for (table, is_measured) in [("telling.told", true), ("telling.doubted", false)] {
         for form in ["json", "text", "markdown"] {
@@ -229,7 +231,7 @@ fn a_partitioned_table_is_measured_as_one_and_that_is_said() {
         "CREATE SCHEMA split; SET search_path = split;
          CREATE TABLE whole (id int, at int, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
          CREATE TABLE part PARTITION OF whole FOR VALUES FROM (0) TO (100);
-         CREATE INDEX ON whole (at); INSERT INTO whole SELECT n, n % 100 FROM generate_series(1, 5000) n; ANALYZE",
+         CREATE INDEX ON whole (at); INSERT INTO whole SELECT n, n % 100 FROM generate_series(1, 5000) n; ANALYZE whole",
     );
     let before = traces(server, "split");
     let report = measured(&server.conninfo(), "split.whole");

@@ -7,6 +7,7 @@ use howdah_source::layout::{self, Header, Layouts};
 use howdah_source::listing::listing;
 use howdah_source::{Cutter, Dialect, Input, Progress, Spelling};
 
+use crate::catalog::kept;
 use crate::catalog::table::Table;
 use crate::control::Control;
 use crate::error::Error;
@@ -54,7 +55,9 @@ impl Load<'_> {
             return Ok((head, Layouts::new()));
         }
         header_match::check(&headers, existing, options)?;
-        let (union, layouts) = layout::unite(&headers, header_match::same_name(options.columns.column_names));
+        let names: Vec<Vec<String>> = headers.iter().map(|(_, header)| kept::alone(header)).collect();
+        let same = header_match::same_name(options.columns.column_names);
+        let (union, layouts) = layout::unite(&headers, &names, same);
         self.tell_what_files_lack(&headers, &union, &layouts);
         Ok((head.with_names(union), layouts))
     }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::load::Load;
 use crate::options::{LoadOptions, OnError};
-use crate::plan::columns::is_name;
+use crate::plan::columns::are_names;
 use crate::plan::header::Head;
 use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{self};
@@ -114,6 +114,8 @@ impl Load<'_> {
 
 /// The names of columns among `names`; where there is none of them, all are wrong.
 fn known(names: Vec<String>, table: &Table, options: &LoadOptions) -> Vec<String> {
-    let known: Vec<String> = names.iter().filter(|name| is_name(name, table, options)).cloned().collect();
+    let are_known = are_names(&names, table, options);
+    let known = names.iter().zip(are_known).filter(|(_, is_known)| *is_known);
+    let known: Vec<String> = known.map(|(name, _)| name.clone()).collect();
     if known.is_empty() { names } else { known }
 }

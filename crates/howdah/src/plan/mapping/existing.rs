@@ -193,10 +193,13 @@ fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<
 
 /// The columns that an input with `keys` does not fill, of those that it could.
 pub(crate) fn unfilled<'t>(table: &'t Table, keys: &[String], options: &LoadOptions) -> Vec<&'t Column> {
-    let loaded = keys.iter().filter(|key| !options.columns.skip_columns.contains(key));
-    let filled: Vec<&Column> = loaded
-        .filter_map(|key| find_column(table, mapped(key, options), options.columns.column_names))
-        .collect();
+    let made = made_names::of_keys(keys, options);
+    let loaded = keys.iter().zip(&made).filter(|(key, _)| !options.columns.skip_columns.contains(key));
+    let column = |(key, made): (&String, &String)| {
+        let by_name = find_column(table, mapped(key, options), options.columns.column_names);
+        by_name.or_else(|| table.columns.iter().find(|column| column.name == *made))
+    };
+    let filled: Vec<&Column> = loaded.filter_map(column).collect();
     let by_file = options
         .columns
         .file_column
