@@ -432,7 +432,7 @@ pub(crate) fn json_text<'r>(
     Ok((piece.bytes(), span.start..span.end))
 }
 
-/// Where the quote stands that is open at the end of the text at `span`, which starts a record.
+/// Where the quote was opened that leaves the record at `span` open.
 #[cold]
 pub(crate) fn quote_left_open(piece: &Piece, span: Span, dialect: &Dialect) -> Option<Location> {
     let bytes = &piece.bytes()[span.start..span.end];

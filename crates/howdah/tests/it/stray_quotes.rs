@@ -221,6 +221,7 @@ fn a_load_keeps_the_line_of_the_quote_and_loads_what_stands_behind() {
         let file = database.file("data.csv", format!("a,b\n{text}"));
         for jobs in [1, 2] {
             database.sql("TRUNCATE t");
+            let _ = std::fs::remove_file(database.path("rejects.jsonl"));
             let report = load(&database, &tolerant(&database, &file).jobs(jobs));
             let found = rejects(&database.path("rejects.jsonl"));
             adds_up(&report, &found);
@@ -312,7 +313,7 @@ fn the_line_is_mended_in_the_reject_file_and_loaded_again() {
     let mended = text.replace(r#"1,\"x"#, r#"1,\"x\""#);
     assert_ne!(mended, text);
     std::fs::write(&path, mended).unwrap();
-    load(&database, &LoadOptions::new(&path));
+    load(&database, &LoadOptions::new(&*path));
     assert_eq!(database.sql("SELECT * FROM t ORDER BY a"), "1|x\n2|y");
 }
 
@@ -322,7 +323,8 @@ fn an_error_names_the_line_on_which_the_quote_was_opened() {
     database.sql("CREATE TABLE t (a text, b text, c text)");
     for (text, line, message) in [
         ("a,b,c\n1,\"x\n\ny\",\"z\n2,b,c\n", 4, "unterminated CSV quoted field"),
-        ("a,b,c\n1,b,c\n2,\"x,c\n3,\"y\",c\n4,b,\"c\"\n", 3, "extra data"),
+        ("a,b,c\n1,b,c\n2,\"x,c\n3,\"y\",c\n4,b,\"c\"\n", 3, "unterminated CSV quoted field"),
+        ("a,b,c\n1,b,c\n2,\"x,c\n3,y\",c,d\n", 3, "extra data"),
     ] {
         let file = database.file("data.csv", text);
         for dry_run in [false, true] {
