@@ -73,6 +73,7 @@ pub use open::provenance::Provenance;
 pub use progress::{Progress, Reading};
 pub use span::{Fault, FaultReason, Span};
 pub use spelling::{BooleanWords, DateFormat, Spelling, Thousands};
+pub use text::confine::Widths;
 pub use text::cut::Cutter;
 pub use text::piece::{Origin, PIECE_BYTES, Piece};
 pub use text::split::Splitter;

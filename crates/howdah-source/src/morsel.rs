@@ -11,6 +11,7 @@ use crate::Piece;
 use crate::Splitter;
 use crate::batches::{self, Batch, Batches};
 use crate::error::{Error, Location};
+use crate::text::confine::Widths;
 use crate::tuples::{TupleCutter, Tuples};
 
 /// Records to encode.
@@ -142,6 +143,16 @@ impl MorselSource {
         match self {
             MorselSource::Text(cutter) => {
                 MorselSource::text(cutter.into_inner().dropping_empty_lines(several, true))
+            }
+            other => other,
+        }
+    }
+
+    /// Keeps stray quotes of CSV to their lines, as [`Cutter::confining_stray_quotes`] does.
+    pub fn confining_stray_quotes(self, widths: Option<Widths>) -> MorselSource {
+        match self {
+            MorselSource::Text(cutter) => {
+                MorselSource::text(cutter.into_inner().confining_stray_quotes(widths))
             }
             other => other,
         }

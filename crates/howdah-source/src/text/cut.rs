@@ -4,19 +4,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use howdah_message::setting;
-
 use crate::dialect::{Dialect, Eol, Family};
-use crate::error::{Error, ErrorKind, Location};
+use crate::error::Error;
 use crate::json;
+use crate::open::Input;
 use crate::open::encoding::Encoding;
-use crate::open::{ByteStream, Input};
 use crate::progress::{Progress, Reading};
+use crate::text::confine::Widths;
 use crate::text::empty_lines::{self, EmptyLines};
-use crate::text::line_end::first_eol;
-use crate::text::piece::{Origin, Piece};
+use crate::text::piece::Piece;
 use crate::text::reading::Sample;
 use crate::text::split::{Field, QuoteScan, Splitter};
+use crate::text::text_input::TextInput;
 
 /// PostgreSQL holds a COPY line, and any value, in one allocation below 1 GiB (`MaxAllocSize`).
 pub const MAX_RECORD_BYTES: usize = 0x3FFF_FFFF;
@@ -32,25 +31,15 @@ pub struct Cutter {
     has_header: bool,
     /// Where they are dropped: what became of empty lines at the ends of inputs.
     empty_lines: Option<EmptyLines>,
+    /// Where stray quotes are kept to their lines.
+    widths: Option<Widths>,
     /// How many inputs there are, and those that are not yet open.
     of: usize,
     waiting: VecDeque<Input>,
-    current: Option<TextInput>,
+    current: Option<Box<TextInput>>,
     /// Cut already, to look at the first records before the plan was made.
     peeked: Option<Piece>,
     pieces: u64,
-}
-
-struct TextInput {
-    stream: ByteStream,
-    name: Arc<str>,
-    eol: Option<Eol>,
-    byte_offset: u64,
-    line: u64,
-    /// What was read behind the last cut.
-    tail: Vec<u8>,
-    started: bool,
-    ended: bool,
 }
 
 impl Cutter {
@@ -64,6 +53,7 @@ impl Cutter {
             limit: None,
             has_header: false,
             empty_lines: None,
+            widths: None,
             of: inputs.len(),
             waiting: inputs.into(),
             current: None,
@@ -95,24 +85,44 @@ impl Cutter {
         self
     }
 
+    /// Keeps stray quotes of CSV to their lines. A record over several lines does not fit where it has another number of fields
+    /// than `widths` say, where text stands before a quote that opens or behind one that closes, and where the input ends, or
+    /// [`MAX_RECORD_BYTES`] do, before the last quote is closed. Then its first line is a record of its own, which [`Splitter::of`]
+    /// reads as a [`Fault`](crate::Fault), and the next record begins at the next line.
+    ///
+    /// A piece that was [peeked](Cutter::peek) at is cut again.
+    #[must_use]
+    pub fn confining_stray_quotes(mut self, widths: Option<Widths>) -> Self {
+        self.widths = widths;
+        if self.widths.is_some()
+            && self.dialect.family == Family::Csv
+            && let Some(current) = &mut self.current
+            && let Some(piece) = self.peeked.take()
+        {
+            current.put_back(&piece);
+            self.pieces = 0;
+        }
+        self
+    }
+
     /// The start of the first input that is not empty, to be looked at before anything is cut; nothing is taken from it.
     ///
     /// # Errors
     /// An input that cannot be read.
     pub fn sample(&mut self) -> Result<Sample<'_>, Error> {
-        while self.current.as_ref().is_none_or(|current| current.tail.is_empty()) {
+        while self.current.as_ref().is_none_or(|current| current.ahead.held().is_empty()) {
             let Some(input) = self.waiting.pop_front() else { break };
             let mut current = TextInput::open(&input, self.skip_lines, &self.progress)?;
-            current.look(self.target)?;
-            self.current = Some(current);
+            current.ahead.hold(self.target)?;
+            self.current = Some(Box::new(current));
         }
-        let bytes = self.current.as_ref().map_or(&[][..], |current| &current.tail);
+        let bytes = self.current.as_ref().map_or(&[][..], |current| current.ahead.held());
         Ok(Sample { bytes, is_whole: bytes.len() < self.target })
     }
 
     /// What the input of [`Cutter::sample`] is written in, and whether that was guessed.
     pub fn encoding(&self) -> (Encoding, bool) {
-        let stream = self.current.as_ref().map(|current| &current.stream);
+        let stream = self.current.as_ref().map(|current| current.ahead.stream());
         let encoding = stream.and_then(|stream| stream.encoding).unwrap_or(Encoding::UTF8);
         (encoding, stream.is_some_and(|stream| stream.is_guessed))
     }
@@ -159,7 +169,8 @@ impl Cutter {
         loop {
             if let Some(current) = &mut self.current {
                 let spare = std::mem::take(&mut spare);
-                let piece = current.next_piece(spare, self.target, &self.dialect, &self.progress)?;
+                let widths = self.widths.as_ref().filter(|_| self.dialect.family == Family::Csv);
+                let piece = current.next_piece(spare, self.target, &self.dialect, widths, &self.progress)?;
                 if let Some(mut piece) = piece {
                     self.drop_empty_lines(&mut piece);
                     if piece.bytes().is_empty() {
@@ -180,7 +191,7 @@ impl Cutter {
             let current = TextInput::open(&input, self.skip_lines, &self.progress)?;
             let number = self.of - self.waiting.len();
             self.progress.enter_input(Reading { name: current.name.clone(), number, of: self.of });
-            self.current = Some(current);
+            self.current = Some(Box::new(current));
         }
     }
 
@@ -191,8 +202,9 @@ impl Cutter {
         // The first line is a record, whatever it holds: it may be the header.
         let least = if piece.starts_input { piece.eol.bytes().len() } else { 0 };
         let end = empty_lines::begin(bytes, piece.eol).max(least);
-        // Within an open quote a line end ends no line.
-        let ends_record = || last_record_end(bytes, &self.dialect, piece.eol) == Some(bytes.len());
+        // Within an open quote a line end ends no line. Where quotes are kept to their lines, none is open at the end of one.
+        let ends_record =
+            || self.widths.is_some() || last_record_end(bytes, &self.dialect, piece.eol) == Some(bytes.len());
         if piece.ends_input && self.dialect.family == Family::Csv && end < bytes.len() && ends_record() {
             lines.add(&piece.origin.source, (bytes.len() - end) / piece.eol.bytes().len());
             piece.len = end;
@@ -205,7 +217,7 @@ fn keep(piece: &mut Piece, left: u64, has_header: bool, dialect: &Dialect) -> u6
     let mut left = left;
     let mut header = piece.starts_input && has_header;
     let mut fields: Vec<Field> = Vec::new();
-    let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+    let mut splitter = Splitter::of(piece, dialect);
     // A record that cannot be split counts: it was read, and will be reported or kept apart.
     while left > 0 && !matches!(splitter.next_record(&mut fields), Ok(None)) {
         left -= u64::from(!std::mem::take(&mut header));
@@ -217,171 +229,7 @@ fn keep(piece: &mut Piece, left: u64, has_header: bool, dialect: &Dialect) -> u6
     left
 }
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-impl TextInput {
-    /// Opens `input`, drops a byte order mark and `skip_lines` physical lines.
-    fn open(input: &Input, skip_lines: u64, progress: &Progress) -> Result<Self, Error> {
-        let mut stream = input.open(progress)?;
-        let mut tail = vec![0; BOM.len()];
-        let got = stream.fill(&mut tail)?;
-        tail.truncate(got);
-        let mut byte_offset = 0;
-        if tail == BOM {
-            byte_offset = BOM.len() as u64;
-            tail.clear();
-        }
-        let mut this = TextInput {
-            stream,
-            name: input.name.clone(),
-            eol: None,
-            byte_offset,
-            line: 1,
-            tail,
-            started: false,
-            ended: false,
-        };
-        for _ in 0..skip_lines {
-            this.skip_line()?;
-        }
-        Ok(this)
-    }
-
-    /// Reads ahead to `target` bytes.
-    fn look(&mut self, target: usize) -> Result<(), Error> {
-        let held = self.tail.len();
-        if held < target {
-            self.tail.resize(target, 0);
-            let got = self.stream.fill(&mut self.tail[held..])?;
-            self.tail.truncate(held + got);
-        }
-        Ok(())
-    }
-
-    fn skip_line(&mut self) -> Result<(), Error> {
-        loop {
-            let found = match memchr::memchr2(b'\n', b'\r', &self.tail) {
-                Some(at) if self.tail[at] == b'\n' => Some(at + 1),
-                Some(at) => self.tail.get(at + 1).map(|next| if *next == b'\n' { at + 2 } else { at + 1 }),
-                None => None,
-            };
-            if let Some(end) = found {
-                self.tail.drain(..end);
-                self.byte_offset += end as u64;
-                self.line += 1;
-                return Ok(());
-            }
-            let held = self.tail.len();
-            self.tail.resize(held + 64 * 1024, 0);
-            let got = self.stream.fill(&mut self.tail[held..])?;
-            self.tail.truncate(held + got);
-            if got == 0 {
-                self.byte_offset += self.tail.len() as u64;
-                self.tail.clear();
-                return Ok(());
-            }
-        }
-    }
-
-    fn next_piece(
-        &mut self,
-        mut buffer: Vec<u8>,
-        target: usize,
-        dialect: &Dialect,
-        progress: &Progress,
-    ) -> Result<Option<Piece>, Error> {
-        if self.ended {
-            return Ok(None);
-        }
-        let mut want = target;
-        let mut filled = 0;
-        let (end, eof) = loop {
-            if buffer.len() < want {
-                buffer.resize(want, 0);
-            }
-            let taken = (want - filled).min(self.tail.len());
-            buffer[filled..filled + taken].copy_from_slice(&self.tail[..taken]);
-            self.tail.drain(..taken);
-            filled += taken;
-            filled += self.stream.fill(&mut buffer[filled..want])?;
-            let eof = filled < want;
-            let window = &buffer[..filled];
-            if self.eol.is_none() {
-                self.eol = first_eol(window, dialect, eof);
-            }
-            if eof {
-                break (filled, true);
-            }
-            if let Some((eol, end)) =
-                self.eol.and_then(|eol| Some((eol, last_record_end(window, dialect, eol)?)))
-            {
-                // Empty lines stay with what is behind them, so that those at the input's end are in its last piece.
-                let before = match dialect.family {
-                    Family::Csv => empty_lines::begin(&window[..end], eol),
-                    _ => end,
-                };
-                break (if before > 0 { before } else { end }, false);
-            }
-            if want >= MAX_RECORD_BYTES {
-                return Err(self.too_long(dialect));
-            }
-            want = want.saturating_mul(2).min(MAX_RECORD_BYTES);
-        };
-        self.ended = eof;
-        let mut rest = buffer[end..filled].to_vec();
-        rest.append(&mut self.tail);
-        self.tail = rest;
-        let eol = self.eol.unwrap_or(Eol::Nl);
-        let mut len = end;
-        if dialect.family == Family::Text
-            && let Some(marker) = end_of_data(&buffer[..end], eol)
-        {
-            let line = self.line + count(eol.last_byte(), &buffer[..marker]);
-            if !eof || marker + b"\\.\r\n".len() < end {
-                progress.notice(format!(
-                    "{}: the data ends at `\\.` on line {line}; what follows is not read",
-                    self.name
-                ));
-            }
-            len = marker;
-            self.ended = true;
-        }
-        if len == 0 {
-            return Ok(None);
-        }
-        let origin = Origin {
-            source: self.name.clone(),
-            byte_offset: self.byte_offset,
-            first_line: self.line,
-            lines: self.stream.lines.clone(),
-        };
-        self.byte_offset += len as u64;
-        self.line += count(eol.last_byte(), &buffer[..len]);
-        let encoding = self.stream.encoding;
-        let starts_input = !std::mem::replace(&mut self.started, true);
-        let ends_input = self.ended;
-        Ok(Some(Piece { buffer, len, origin, eol, starts_input, ends_input, ordinal: 0, encoding }))
-    }
-
-    fn too_long(&self, dialect: &Dialect) -> Error {
-        let at = Location::of_text(self.name.clone(), self.line, Some(self.byte_offset));
-        let error =
-            Error::new(ErrorKind::Data, "the record has no end within 1 GiB, the most PostgreSQL can take")
-                .at(at)
-                .with_sqlstate("54000");
-        match dialect.family {
-            Family::Csv => error.with_hint(message![
-                "is a quote left open? ",
-                setting::QUOTE,
-                " names the quote character"
-            ]),
-            Family::Json => error.with_hint("is a brace or a bracket left open?"),
-            Family::Text | Family::Ndjson => error,
-        }
-    }
-}
-
-fn count(byte: u8, bytes: &[u8]) -> u64 {
+pub(super) fn count(byte: u8, bytes: &[u8]) -> u64 {
     memchr::memchr_iter(byte, bytes).count() as u64
 }
 

@@ -33,3 +33,13 @@ pub fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {
     }
     None
 }
+
+/// The kind of the first line end in `bytes`, within quotes or not.
+pub(super) fn first_line_end(bytes: &[u8]) -> Option<Eol> {
+    let at = memchr::memchr2(b'\n', b'\r', bytes)?;
+    Some(match (bytes[at], bytes.get(at + 1)) {
+        (b'\n', _) => Eol::Nl,
+        (_, Some(b'\n')) => Eol::CrNl,
+        _ => Eol::Cr,
+    })
+}

@@ -28,6 +28,8 @@ pub struct Piece {
     pub ordinal: u64,
     /// What the input was written in, if not UTF-8.
     pub encoding: Option<Encoding>,
+    /// Where lines begin that are no records since a quote of theirs is a stray.
+    pub(crate) strays: Vec<usize>,
 }
 
 /// Where a piece came from.
@@ -57,7 +59,8 @@ impl Piece {
     /// Whole records of an input that may go on.
     pub fn of(buffer: Vec<u8>, origin: Origin, eol: Eol, starts_input: bool) -> Piece {
         let len = buffer.len();
-        Piece { buffer, len, origin, eol, starts_input, ends_input: false, ordinal: 0, encoding: None }
+        let (ends_input, ordinal, encoding, strays) = (false, 0, None, Vec::new());
+        Piece { buffer, len, origin, eol, starts_input, ends_input, ordinal, encoding, strays }
     }
 
     /// The records.

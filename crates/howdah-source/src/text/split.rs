@@ -45,6 +45,8 @@ pub struct Splitter<'a> {
     plain_is_possible: bool,
     /// The records of JSON, which have no fields until their keys are looked at.
     json: Option<Regions<'a>>,
+    /// Where the lines ahead begin that are no records.
+    strays: &'a [usize],
 }
 
 impl<'a> Splitter<'a> {
@@ -58,13 +60,25 @@ impl<'a> Splitter<'a> {
         let two_pass = dialect.family == Family::Csv && !one_pass;
         let empty_is_null = dialect.null.is_empty() && dialect.default.is_none();
         let plain_is_possible = dialect.family == Family::Csv && !two_pass && empty_is_null && eol == Eol::Nl;
-        Splitter { bytes, dialect, eol, at: 0, lines: 0, marks, two_pass, plain_is_possible, json }
+        Splitter {
+            bytes,
+            dialect,
+            eol,
+            at: 0,
+            lines: 0,
+            marks,
+            two_pass,
+            plain_is_possible,
+            json,
+            strays: &[],
+        }
     }
 
-    /// Splits a whole piece: at the end of the input, an array of JSON must be closed.
+    /// Splits a whole piece: at the end of the input, an array of JSON must be closed. A line whose quote is a stray is a fault.
     pub fn of(piece: &'a Piece, dialect: &'a Dialect) -> Self {
         let splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
-        Splitter { json: splitter.json.map(|json| json.ending_input(piece.ends_input)), ..splitter }
+        let json = splitter.json.map(|json| json.ending_input(piece.ends_input));
+        Splitter { json, strays: &piece.strays, ..splitter }
     }
 
     /// Offset of the first byte that belongs to no record returned so far.
@@ -81,6 +95,9 @@ impl<'a> Splitter<'a> {
         fields.clear();
         if self.at >= self.bytes.len() {
             return Ok(None);
+        }
+        if self.strays.first() == Some(&self.at) {
+            return Err(self.take_stray());
         }
         match self.dialect.family {
             Family::Csv if self.two_pass => self.next_two_pass(fields),
@@ -117,6 +134,27 @@ impl<'a> Splitter<'a> {
         self.lines += 1;
         self.at = end + 1;
         span
+    }
+
+    /// Takes the line at hand, which is no record.
+    #[cold]
+    fn take_stray(&mut self) -> Fault {
+        self.strays = &self.strays[1..];
+        let (bytes, line_end) = (self.bytes, self.eol.bytes());
+        let start = self.at;
+        let last = memchr::memchr(self.eol.last_byte(), &bytes[start..]);
+        self.at = last.map_or(bytes.len(), |last| start + last + 1);
+        let line = &bytes[start..self.at];
+        let line = line
+            .strip_suffix(line_end)
+            .or(line.strip_suffix(&line_end[line_end.len() - 1..]))
+            .unwrap_or(line);
+        let span = Span { start, end: start + line.len(), lines_before: self.lines };
+        self.lines += 1;
+        while self.marks.peek().is_some_and(|mark| mark < self.at) {
+            self.marks.next();
+        }
+        Fault { span, reason: FaultReason::OpenQuote }
     }
 
     #[inline]

@@ -30,14 +30,20 @@ impl<'a> Structurals<'a> {
     /// The next position.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
+        let at = self.peek()?;
+        self.next += 1;
+        Some(at)
+    }
+
+    /// The next position, which is not taken.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<usize> {
         while self.next == self.len {
             if !self.look_further() {
                 return None;
             }
         }
-        let at = self.found[self.next];
-        self.next += 1;
-        Some(at as usize)
+        Some(self.found[self.next] as usize)
     }
 
     /// The positions that are known and not yet returned; possibly none, even where more follow.

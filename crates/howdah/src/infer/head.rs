@@ -19,13 +19,14 @@ use crate::read::records;
 pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling) -> Head {
     let mut head = Head::default();
     let Some(piece) = piece else { return head };
-    let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+    let mut splitter = Splitter::of(piece, dialect);
     let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
     match splitter.next_record(&mut fields) {
         Ok(Some(span)) => head.fault = records::head_fault(piece, span),
         Ok(None) => return head,
         Err(fault) => {
-            head.fault = Some(records::unsplit(piece, &fault));
+            let quote = records::quote_left_open(piece, fault.span, dialect);
+            head.fault = Some(records::unsplit(piece, &fault, quote));
             return head;
         }
     }

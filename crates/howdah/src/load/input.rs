@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use howdah_source::json::begins_an_object;
 use howdah_source::tuples::{SIGNATURE, TupleCutter};
-use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress};
+use howdah_source::{Cutter, Dialect, Input, MorselSource, PIECE_BYTES, Progress, Widths};
 
 use super::Load;
 use crate::error::Error;
-use crate::options::{Format, LoadOptions, json};
+use crate::options::{Format, LoadOptions, OnError, json};
 use crate::plan::Plan;
 use crate::rejects::corrected;
 
@@ -48,6 +48,7 @@ impl Load<'_> {
             _ => {
                 let dialect = &plan.reading.dialect;
                 let cutter = self.cutter_under(Progress::new(), &self.inputs, dialect, has_header);
+                let cutter = cutter.confining_stray_quotes(plan.reading.widths());
                 MorselSource::text(cutter.dropping_empty_lines(plan.reading.has_several_fields(), false))
             }
         };
@@ -65,6 +66,14 @@ impl Load<'_> {
         Cutter::new(inputs.to_vec(), dialect.clone(), progress, PIECE_BYTES)
             .skipping_lines(self.options.input.skip_lines)
             .limited(self.options.input.limit, has_header)
+            .confining_stray_quotes(self.widths_of_record_one())
+    }
+
+    /// How many fields records have, as far as it is known without a plan; see [`ReadingPlan::widths`].
+    ///
+    /// [`ReadingPlan::widths`]: crate::plan::reading::ReadingPlan::widths
+    pub(super) fn widths_of_record_one(&self) -> Option<Widths> {
+        (self.options.tolerance.on_error == OnError::Ignore).then(Widths::default)
     }
 }
 

@@ -360,7 +360,11 @@ impl Load<'_> {
         let floor = floor.filter(|_| existing.is_some());
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;
         self.describe(session, &decision, mapping, summary);
-        let morsels = morsels.limited(options.input.limit, mapping.header.is_some());
-        Ok((morsels.dropping_empty_lines(decision.plan.reading.has_several_fields()), decision))
+        let reading = &decision.plan.reading;
+        let morsels = morsels
+            .confining_stray_quotes(reading.widths())
+            .limited(options.input.limit, mapping.header.is_some())
+            .dropping_empty_lines(reading.has_several_fields());
+        Ok((morsels, decision))
     }
 }

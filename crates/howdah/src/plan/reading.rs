@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use howdah_source::json::{Keys, PathNames};
-use howdah_source::layout::Layouts;
-use howdah_source::{Dialect, Spelling};
+use howdah_source::layout::{Layout, Layouts};
+use howdah_source::{Dialect, Spelling, Widths};
 
 use crate::catalog::table::Table;
 use crate::options::{OnError, OnNul};
@@ -40,6 +40,16 @@ impl ReadingPlan {
     /// Whether every record must have more fields than an empty line has.
     pub(crate) fn has_several_fields(&self) -> bool {
         self.fields > 1 && self.layouts.values().all(|layout| layout.header.len() > 1)
+    }
+
+    /// How many fields records have, where stray quotes are kept to their lines: with the default a record that does not fit ends
+    /// the load, wherever it ends.
+    pub(crate) fn widths(&self) -> Option<Widths> {
+        let by_input = || {
+            let width = |(input, layout): (&Arc<str>, &Layout)| (input.clone(), layout.header.len());
+            self.layouts.iter().map(width).collect()
+        };
+        (self.on_error == OnError::Ignore).then(|| Widths { usual: Some(self.fields), by_input: by_input() })
     }
 
     /// Reads what `mapping` says; values of JSON take the shapes of the columns of `table`.

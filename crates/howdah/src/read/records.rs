@@ -6,8 +6,11 @@ use std::ops::Range;
 use howdah_message::{Message, setting};
 use howdah_source::layout::Layout;
 use howdah_source::open::{guess, transcode};
+use howdah_source::text::open_quote::open_quote;
 use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
-use howdah_source::{Encoding, Fault, FaultReason, Field, Form, Piece, Span, Splitter, json};
+use howdah_source::{
+    Dialect, Encoding, Fault, FaultReason, Field, Form, Location, Piece, Span, Splitter, json,
+};
 
 use crate::error::{Error, ErrorKind};
 use crate::options::{OnError, OnNul};
@@ -236,7 +239,15 @@ impl<'p> Records<'p> {
     #[cold]
     fn structural(&self, fault: &Fault) -> BadRecord {
         let is_json = self.json.is_some();
-        let error = if is_json { faulty(self.piece, fault) } else { unsplit(self.piece, fault) };
+        let reading = &self.plan.reading;
+        let error = if is_json {
+            faulty(self.piece, fault)
+        } else if reading.on_error == OnError::Ignore {
+            // A reject stands where its record does.
+            unsplit(self.piece, fault, None)
+        } else {
+            unsplit(self.piece, fault, quote_left_open(self.piece, fault.span, &reading.dialect))
+        };
         BadRecord { span: fault.span, error }
     }
 
@@ -263,7 +274,19 @@ impl<'p> Records<'p> {
         let mut error = error
             .with_sqlstate("22P04")
             .with_detail(format!("the record has {found}, {expected} are expected"));
-        if plan.reading.header.is_none() && span.start == 0 && self.piece.starts_input {
+        let lines = memchr::memchr_iter(self.piece.eol.last_byte(), &self.piece.bytes()[span.start..span.end])
+            .count() as u64;
+        let [first, last] = [0, lines].map(|lines| {
+            self.piece.origin.locate(0, u64::from(span.lines_before) + lines).line.unwrap_or_default()
+        });
+        if lines > 0 && self.json.is_none() && plan.reading.on_error == OnError::Stop {
+            // A reject file has no hints.
+            error = error.with_hint(message![
+                format!("the record goes on to line {last}: is a quote of line {first} one too many? "),
+                setting::ON_ERROR.word("ignore"),
+                " keeps such a line in a file and loads the others"
+            ]);
+        } else if plan.reading.header.is_none() && span.start == 0 && self.piece.starts_input {
             error = error.with_hint(message![
                 "name the columns in the input's order with ",
                 setting::COLUMNS,
@@ -409,16 +432,30 @@ pub(crate) fn json_text<'r>(
     Ok((piece.bytes(), span.start..span.end))
 }
 
-/// The error for text that cannot be split into fields.
+/// Where the quote was opened that leaves the record at `span` open.
 #[cold]
-pub(crate) fn unsplit(piece: &Piece, fault: &Fault) -> Error {
-    let error = data_error(piece, fault.span, fault.reason.as_str()).with_sqlstate("22P04");
+pub(crate) fn quote_left_open(piece: &Piece, span: Span, dialect: &Dialect) -> Option<Location> {
+    let bytes = &piece.bytes()[span.start..span.end];
+    let quote = open_quote(bytes, dialect)?;
+    let lines = memchr::memchr_iter(piece.eol.last_byte(), &bytes[..quote]).count();
+    Some(piece.origin.locate((span.start + quote) as u64, u64::from(span.lines_before) + lines as u64))
+}
+
+/// The error for text that cannot be split into fields. A quote that is left open is named by its own place, if that is given.
+#[cold]
+pub(crate) fn unsplit(piece: &Piece, fault: &Fault, quote: Option<Location>) -> Error {
+    let mut error = data_error(piece, fault.span, fault.reason.as_str()).with_sqlstate("22P04");
     match fault.reason {
-        FaultReason::OpenQuote => error.with_hint(message![
-            "a quote is opened in this record and never closed; ",
-            setting::QUOTE,
-            " names the quote character"
-        ]),
+        FaultReason::OpenQuote => {
+            if let Some(quote) = quote {
+                error = error.at(quote);
+            }
+            error.with_hint(message![
+                "a quote is opened on this line and never closed; ",
+                setting::QUOTE,
+                " names the quote character"
+            ])
+        }
         FaultReason::UnquotedNewline | FaultReason::UnquotedCarriageReturn => {
             error.with_hint("line ends are mixed: quote fields that contain line ends, or convert the file")
         }

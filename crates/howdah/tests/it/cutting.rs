@@ -12,7 +12,7 @@ use howdah_testkit::{knob, real_data};
 
 use crate::reference::{self, Fault, Grammar, Reading, Record, hostile};
 
-fn fast_dialect(slow: &reference::Dialect) -> Arc<Dialect> {
+pub(crate) fn fast_dialect(slow: &reference::Dialect) -> Arc<Dialect> {
     Arc::new(Dialect {
         family: if slow.format == Grammar::Csv { Family::Csv } else { Family::Text },
         delimiter: slow.delimiter.into(),
@@ -23,7 +23,7 @@ fn fast_dialect(slow: &reference::Dialect) -> Arc<Dialect> {
     })
 }
 
-fn open(bytes: &[u8], dialect: &Arc<Dialect>, target: usize) -> Cutter {
+pub(crate) fn open(bytes: &[u8], dialect: &Arc<Dialect>, target: usize) -> Cutter {
     Cutter::new(vec![Input::memory("test", bytes.into())], dialect.clone(), Progress::new(), target)
 }
 
@@ -36,7 +36,7 @@ fn read_piece(cutter: &Mutex<Cutter>, dialect: &Dialect) -> Option<Read> {
     let place = |span: Span| {
         (base + span.start..base + span.end, piece.origin.first_line + u64::from(span.lines_before))
     };
-    let mut splitter = Splitter::new(piece.bytes(), dialect, piece.eol);
+    let mut splitter = Splitter::of(&piece, dialect);
     let (mut fields, mut scratch, mut readings) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         readings.push(match splitter.next_record(&mut fields) {
@@ -55,7 +55,7 @@ fn read_piece(cutter: &Mutex<Cutter>, dialect: &Dialect) -> Option<Read> {
 }
 
 /// Reads a file in pieces of `target` bytes on `workers` threads.
-fn read_fast(cutter: Cutter, dialect: &Arc<Dialect>, workers: usize) -> Vec<Reading> {
+pub(crate) fn read_fast(cutter: Cutter, dialect: &Arc<Dialect>, workers: usize) -> Vec<Reading> {
     let cutter = Mutex::new(cutter);
     let mut pieces: Vec<Read> = if workers == 1 {
         std::iter::from_fn(|| read_piece(&cutter, dialect)).collect()
@@ -103,7 +103,7 @@ fn expect_cuts(
 }
 
 /// Whether to cut at every place: minutes instead of seconds.
-fn whole() -> bool {
+pub(crate) fn whole() -> bool {
     knob("HOWDAH_HOSTILE", 0) > 0
 }
 

@@ -40,7 +40,7 @@ fn structural_faults_name_line_byte_and_column() {
         (b"a,b\n1,x\n2,y,z\n", (3, 8, None, Some("22P04")), "extra data after last expected column"),
         (
             b"a,b\n1,\"x\n\ny\"\n2,\"open\n3,z\n",
-            (5, 13, None, Some("22P04")),
+            (5, 15, None, Some("22P04")),
             "unterminated CSV quoted field",
         ),
         (b"a,b\n1,x\n2,y\rz\n", (3, 8, None, Some("22P04")), "unquoted carriage return"),

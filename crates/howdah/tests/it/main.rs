@@ -64,6 +64,7 @@ mod spelling_advice;
 mod staging;
 mod standbys;
 mod stopping;
+mod stray_quotes;
 mod thousands;
 mod tuples;
 mod unreachable;

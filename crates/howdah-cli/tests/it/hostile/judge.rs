@@ -11,7 +11,8 @@ use howdah_testkit::Database;
 use serde_json::Value;
 
 use super::command::{Run, howdah};
-use super::reference::{self, Dialect, Grammar};
+use super::reference::strays::read_confined;
+use super::reference::{self, Dialect, Grammar, Reading};
 
 /// An input, and how it is to be read.
 pub(crate) struct Sample<'a> {
@@ -26,6 +27,11 @@ pub(crate) struct Sample<'a> {
 }
 
 impl Sample<'_> {
+    /// Whether a CSV record has several fields.
+    fn is_several(&self) -> bool {
+        self.dialect.format == Grammar::Csv && self.columns.contains(", ")
+    }
+
     /// A CSV file without a header.
     pub(crate) fn csv<'a>(columns: &'a str, bytes: &'a [u8]) -> Sample<'a> {
         Sample { columns, dialect: Dialect::csv(), header: false, by_name: false, bytes, jobs: 1 }
@@ -83,7 +89,8 @@ pub(crate) fn judge(database: &Database, sample: &Sample<'_>) -> Result<Verdict,
         Answer::Taken if stopped.code != 0 => {
             return Err(format!("psql takes it, we refuse: {}", stopped.said()));
         }
-        Answer::Taken if !rejects.is_empty() => {
+        // A record over several lines with text outside of its quotes is one for psql, and a stray quote for us.
+        Answer::Taken if !rejects.is_empty() && !has_stray_quotes(sample) => {
             return Err(format!("psql takes it, we reject: {:?}", rejects[0]));
         }
         Answer::Taken => {}
@@ -96,7 +103,8 @@ pub(crate) fn judge(database: &Database, sample: &Sample<'_>) -> Result<Verdict,
         let said = || format!("ignoring bad records, the load fails: {}", ignored.said());
         return if at_once { Ok(Verdict { refused: None, rejects }) } else { Err(said()) };
     }
-    account(database, sample, &ignored, &rejects, matches!(by_psql, Answer::Taken))?;
+    let same_for_both = matches!(by_psql, Answer::Taken) && rejects.is_empty();
+    account(database, sample, &ignored, &rejects, same_for_both)?;
     let refused = match by_psql {
         Answer::Refused(refusal) => Some(refusal.sqlstate),
         _ => None,
@@ -132,10 +140,24 @@ pub(crate) fn without_empty_end<'b>(bytes: &'b [u8], several: bool, dialect: &Di
     &bytes[..end]
 }
 
+/// The records as they are where bad ones are ignored.
+fn confined(sample: &Sample<'_>) -> Vec<Reading> {
+    let bytes = sample.bytes.strip_prefix(BOM).unwrap_or(sample.bytes);
+    match sample.dialect.format {
+        Grammar::Csv => read_confined(bytes, &sample.dialect, Some(sample.columns.split(", ").count())),
+        Grammar::Text => reference::read(bytes, &sample.dialect),
+    }
+}
+
+fn has_stray_quotes(sample: &Sample<'_>) -> bool {
+    let bytes = sample.bytes.strip_prefix(BOM).unwrap_or(sample.bytes);
+    confined(sample) != reference::read(bytes, &sample.dialect)
+}
+
 /// A file whose very header is faulty is refused as a whole.
 fn is_about_the_whole(run: &Run, sample: &Sample<'_>) -> bool {
     let offset = run.report["error"]["location"]["byte_offset"].as_u64();
-    sample.header && offset.is_some_and(|offset| offset <= BOM.len() as u64)
+    sample.header && offset.is_some_and(|offset| offset <= (BOM.len() + first_record(sample).len()) as u64)
 }
 
 fn first_record<'s>(sample: &'s Sample<'_>) -> &'s [u8] {
@@ -241,7 +263,12 @@ fn same_refusal(stopped: &Run, refusal: &Refusal, sample: &Sample<'_>) -> Result
     let bom = if sample.bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let offset = offset.and_then(|offset| usize::try_from(offset).ok()?.checked_sub(bom));
     let lines = lines_as_copy_counts(&sample.bytes[bom..], &sample.dialect);
-    let found = lines.iter().find(|(start, ..)| Some(*start) == offset);
+    // Of a quote that is left open the place is its own, in the record.
+    let is_quote = error["message"].as_str().is_some_and(|message| message.contains("unterminated"));
+    let found = lines.iter().rev().find(|(start, ..)| match offset {
+        Some(offset) if is_quote => *start <= offset,
+        _ => Some(*start) == offset,
+    });
     // Where the server reads the values, it has not read the records before one that we refuse ourselves.
     let left_to_the_server = psql.contains("json") || stopped.stderr.contains("rows travel as text");
     if let (Some((.., as_copy)), Some(psql_line)) = (found, refusal.line)
@@ -258,8 +285,12 @@ fn same_refusal(stopped: &Run, refusal: &Refusal, sample: &Sample<'_>) -> Result
     }
     let Some(psql_line) = refusal.line else { return Ok(()) };
     match found {
-        Some((_, line, as_copy)) if as_copy.contains(&psql_line) => {
-            if error["location"]["line"].as_u64() == Some(*line) {
+        Some((start, line, as_copy)) if as_copy.contains(&psql_line) => {
+            let before = &sample.bytes[bom + start..bom + offset.unwrap_or(*start)];
+            let lines = |byte| before.iter().filter(|found| **found == byte).count() as u64;
+            // Lines end as the input's do, with one or the other.
+            let named = error["location"]["line"].as_u64();
+            if [b'\n', b'\r'].into_iter().any(|byte| named == Some(*line + lines(byte))) {
                 return Ok(());
             }
             Err(format!("the record starts on line {line}: {}", stopped.said()))
@@ -330,7 +361,7 @@ fn account(
     sample: &Sample<'_>,
     ignored: &Run,
     rejects: &[Reject],
-    psql_took_it: bool,
+    same_for_both: bool,
 ) -> Result<(), String> {
     let count = |key: &str| ignored.report[key].as_u64().unwrap_or(u64::MAX);
     let (rows, read, rejected) = (count("rows"), count("rows_read"), count("rows_rejected"));
@@ -339,7 +370,12 @@ fn account(
     }
     let bytes = sample.bytes;
     let bom = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-    let readings = reference::read(&bytes[bom..], &sample.dialect);
+    let mut readings = confined(sample);
+    // An empty line at the end is no record of several columns, nor does it belong to a quote that is open.
+    let is_empty = |reading: &Reading| reading.as_ref().is_ok_and(|record| record.raw.is_empty());
+    while readings.len() > 1 && sample.is_several() && readings.last().is_some_and(is_empty) {
+        readings.pop();
+    }
     let data: Vec<(usize, usize, u64)> = readings
         .into_iter()
         .map(|reading| match reading {
@@ -368,7 +404,7 @@ fn account(
     let kept = database.file("kept", kept);
     let mut script = copy_command("kept", &kept, sample);
     let tables: &[&str] =
-        if psql_took_it { &["ignored", "kept", "stopped", "by_psql"] } else { &["ignored", "kept"] };
+        if same_for_both { &["ignored", "kept", "stopped", "by_psql"] } else { &["ignored", "kept"] };
     for table in tables {
         let to = database.path(&format!("{table}.rows"));
         script += &format!(

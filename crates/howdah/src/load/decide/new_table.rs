@@ -139,6 +139,7 @@ impl Load<'_> {
         let (plan, _) = Plan::new(dialect.clone(), mapping, table, rules)?;
         let plan = Arc::new(plan);
         let cutter = self.cutter(inputs, dialect, mapping.header.is_some());
+        let cutter = cutter.confining_stray_quotes(plan.reading.widths());
         let cutter = cutter.dropping_empty_lines(plan.reading.has_several_fields(), false);
         let (control, names) = (self.control.clone(), plan.clone());
         let work = move || columns::infer(cutter, &names, threads, &control);

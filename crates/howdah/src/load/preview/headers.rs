@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use howdah_source::layout::{self, Header, Layouts};
 use howdah_source::listing::listing;
-use howdah_source::{Cutter, Dialect, Input, Progress, Spelling};
+use howdah_source::{Cutter, Dialect, Input, Progress, Spelling, Widths};
 
 use crate::catalog::kept;
 use crate::catalog::table::Table;
@@ -48,8 +48,8 @@ impl Load<'_> {
             return Ok((head, Layouts::new()));
         }
         let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.input.skip_lines);
-        let notices = self.control.clone();
-        let read = move || headers(&inputs, &dialect, skip, &notices);
+        let (notices, widths) = (self.control.clone(), self.widths_of_record_one());
+        let read = move || headers(&inputs, &dialect, skip, widths.as_ref(), &notices);
         let headers = queue::off_thread(self.control, read).await??;
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
@@ -88,6 +88,7 @@ fn headers(
     inputs: &[Input],
     dialect: &Arc<Dialect>,
     skip_lines: u64,
+    widths: Option<&Widths>,
     notices: &Control,
 ) -> Result<Vec<Header>, Error> {
     let mut headers = Vec::with_capacity(inputs.len());
@@ -95,7 +96,8 @@ fn headers(
         // A count of its own: these bytes are read again.
         let progress = Progress::new();
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
-            .skipping_lines(skip_lines);
+            .skipping_lines(skip_lines)
+            .confining_stray_quotes(widths.cloned());
         let names = head::read(cutter.peek()?, dialect, &Spelling::default()).names()?;
         progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {

@@ -5,6 +5,7 @@
 //! PostgreSQL 18.6 server. What the bytes mean in an encoding is not looked at, nor how many fields a record has.
 
 pub(crate) mod hostile;
+pub(crate) mod strays;
 
 use std::ops::Range;
 
