@@ -148,17 +148,8 @@ fn a_baseline_shows_whether_it_helped() {
     std::fs::write(&before, measured(&server.conninfo(), "helped.t").to_string()).unwrap();
     server.sql("DROP INDEX helped.slow");
     let conninfo = server.conninfo();
-    let args = [
-        "-w",
-        "-d",
-        &conninfo,
-        "--allow-busy",
-        "--table",
-        "helped.t",
-        "--baseline",
-        before.to_str().unwrap(),
-    ];
-    let done = doctor(&[&SHORT[..], &args, &["--report", "json"]].concat());
+    let args = ["-w", "-d", &conninfo, "--table", "helped.t", "--baseline", before.to_str().unwrap()];
+    let done = doctor(&[&SHORT[..], &args, &["--allow-busy", "--report", "json"]].concat());
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     let since = &report["comparison"];
     assert_eq!(since["rate"]["differs"], true, "{since:#}");
