@@ -95,6 +95,8 @@ class Diagnosis:
     """What all remedies of what costs time come to together, if that was measured."""
     prediction: dict[str, Any] | None = None
     """How many seconds the load that is to come takes, if its rows are known and the table was measured."""
+    comparison: dict[str, Any] | None = None
+    """What became of it since the baseline: ``gone``, ``new``, and ``rate`` if both measured."""
     report: dict[str, Any] = field(default_factory=dict)
     """The keys of the command's JSON report; as a file of JSON ``howdah doctor --facts`` judges it again."""
     server: str = ""
@@ -123,6 +125,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     bytes: int | None = None,  # noqa: A002 - as the command calls it
     allow_busy: bool = False,
     allow_event_triggers: bool = False,
+    baseline: Diagnosis | str | os.PathLike[str] | None = None,
 ) -> Diagnosis:
     """Look at a server, and at a table, and say what will fail, hurt or slow down loads.
 
@@ -134,6 +137,8 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
 
     ``dsn`` and ``server`` are those of ``howdah.load``. ``data`` is a file that is to be loaded into
     ``table``: its rows are counted, or told from its size. ``rows`` or ``size`` (bytes) say what is to come.
+    ``baseline`` is an earlier diagnosis, or the file of one's ``report``: ``comparison`` says what is gone
+    since, what is new, and how much faster the table takes rows if both measured.
 
     Ctrl-C ends it with nothing left, and is raised again. Whatever else goes wrong is a ``howdah.Error``.
     """
@@ -145,7 +150,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
         cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers)
     place = _target.place(dsn, server, stacklevel=3)
     coming = (None if data is None else Path(data), rows, size)
-    told, described, notices = _native.doctor(table, place, coming, cost)
+    told, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
     return _diagnosis(json.loads(told), described, notices)
 
 
@@ -157,10 +162,18 @@ def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diag
         no_difference={each["what"]: Measured(**each["cost"]) for each in told["no_difference"]},
         prescription=told.get("prescription"),
         prediction=told.get("prediction"),
+        comparison=told.get("comparison"),
         report=told,
         server=described,
         notices=tuple(notices),
     )
+
+
+def _saved(baseline: Diagnosis | str | os.PathLike[str] | None) -> str | None:
+    """Give the JSON of an earlier report."""
+    if baseline is None or isinstance(baseline, Diagnosis):
+        return baseline and json.dumps(baseline.report)
+    return Path(baseline).read_text(encoding="utf-8")
 
 
 def _finding(told: Mapping[str, Any]) -> Finding:

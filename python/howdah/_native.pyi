@@ -29,6 +29,7 @@ def doctor(
     place: _Place,
     coming: tuple[Path | None, int | None, int | None],
     cost: tuple[float, float, bool, bool] | None,
+    baseline: str | None,
 ) -> tuple[str, str, list[str]]: ...
 def load(
     data: object,

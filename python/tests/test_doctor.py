@@ -60,6 +60,21 @@ def test_a_report_is_judged_again_by_the_command(orders: Database, tmp_path: Pat
     assert again == [finding.id for finding in found.findings]
 
 
+def test_what_became_of_it_is_said(orders: Database, tmp_path: Path) -> None:
+    before = howdah.doctor("orders", orders.dsn)
+    orders.sql("DROP INDEX twice; ALTER TABLE orders SET UNLOGGED")
+    saved = tmp_path / "before.json"
+    saved.write_text(json.dumps(before.report), encoding="utf-8")
+    for baseline in (before, saved):
+        found = howdah.doctor("orders", orders.dsn, baseline=baseline)
+        assert found.comparison is not None
+        assert found.comparison["gone"] == ["index.duplicate: public.twice is covered by once"]
+        assert found.comparison["new"] == ["table.unlogged: public.orders is unlogged"]
+    orders.sql("CREATE TABLE other (id int)")
+    with pytest.raises(howdah.ProgrammingError, match="the baseline is of public.orders"):
+        howdah.doctor("other", orders.dsn, baseline=before)
+
+
 def test_what_is_to_come_is_counted(orders: Database, tmp_path: Path) -> None:
     csv = tmp_path / "orders.csv"
     csv.write_text(

@@ -21,6 +21,7 @@
 
 mod attachment;
 mod case;
+mod comparison;
 mod diagnosis;
 mod figures;
 mod finding;
@@ -42,6 +43,7 @@ mod verdict;
 
 pub use attachment::{Attachment, Variant};
 pub use case::{Ask, InputEstimate};
+pub use comparison::{Comparison, RateComparison, Ratio};
 pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};

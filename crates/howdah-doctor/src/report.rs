@@ -6,6 +6,7 @@ use howdah::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::case::Ask;
+use crate::comparison::Comparison;
 use crate::diagnosis::{Diagnosis, diagnose};
 use crate::figures::rate;
 use crate::prediction::Prediction;
@@ -33,6 +34,9 @@ pub struct Report {
     /// How long the load will take, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
+    /// What became of it since an earlier report, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// What was measured, run by run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<Trials>,
@@ -52,9 +56,19 @@ impl Report {
             prediction: Prediction::of(&ask, &diagnosis, trials.as_ref()),
             ask,
             diagnosis,
+            comparison: None,
             trials,
             facts,
         }
+    }
+
+    /// The same report beside an earlier one.
+    ///
+    /// # Errors
+    /// The earlier one is of another table.
+    pub fn compared_with(self, before: &Saved) -> Result<Report, Error> {
+        let comparison = Comparison::with(before, &self.facts, &self.diagnosis, self.trials.as_ref())?;
+        Ok(Report { comparison: Some(comparison), ..self })
     }
 }
 

@@ -209,6 +209,11 @@ impl TableTrial {
         self.rate_of(&Variant::Whole)
     }
 
+    /// Rows a second that the columns alone take, if there is more to the table.
+    pub(crate) fn bare_rate(&self) -> Option<Measured> {
+        self.rate_of(&Variant::Bare)
+    }
+
     fn rate_of(&self, variant: &Variant) -> Option<Measured> {
         let runs = self.runs.iter().filter(|run| run.round > 0 && run.variant == *variant);
         Measured::of(runs.map(|run| self.rows as f64 / run.seconds))

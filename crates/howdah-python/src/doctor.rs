@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howdah::message::Respell;
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
-use howdah_doctor::{Ask, Facts, InputEstimate, Limits, Report, measure};
+use howdah_doctor::{Ask, Facts, InputEstimate, Limits, Report, Saved, measure};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -22,18 +22,19 @@ pub(crate) struct Cost(f64, f64, bool, bool);
 #[derive(FromPyObject)]
 pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>);
 
-/// Looks, and measures if `cost` says how long. Returns the report as JSON, the server in words, and notices.
+/// Looks, and measures if `cost` says how long; beside an earlier report, if its JSON is given. Returns the report as JSON, the server in words, and notices.
 ///
 /// # Errors
 /// No server, no such table, nothing to measure with; and what a signal's handler raised.
 #[pyfunction]
-#[pyo3(signature = (table, place, coming, cost))]
+#[pyo3(signature = (table, place, coming, cost, baseline))]
 pub(crate) fn doctor(
     py: Python<'_>,
     table: Option<&str>,
     place: Place,
     coming: Coming,
     cost: Option<Cost>,
+    baseline: Option<&str>,
 ) -> PyResult<(String, String, Vec<String>)> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
@@ -43,6 +44,7 @@ pub(crate) fn doctor(
         allow_busy,
         allow_event_triggers,
     });
+    let baseline = baseline.map(Saved::read).transpose().map_err(|error| raised(py, &error))?;
     let control = Control::new();
     let work = {
         let control = control.clone();
@@ -50,6 +52,10 @@ pub(crate) fn doctor(
             let mut chosen = Chosen::by(place)?;
             let report =
                 report(&chosen.target, table.as_ref(), coming, limits, &control, &mut chosen.notices)?;
+            let report = match baseline {
+                Some(before) => report.compared_with(&before)?,
+                None => report,
+            };
             let report = serde_json::to_string(&report.respelled(&Keywords));
             let report = report.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
             Ok((report, chosen.server, chosen.notices))

@@ -26,6 +26,7 @@ Examples:
   howdah doctor -d shop --table events --report markdown > ticket.md
   howdah doctor -d shop --report json > looked.json
   howdah doctor --facts looked.json               the same findings, without a server
+  howdah doctor -d shop --table events --measure --baseline before.json      did it help?
   howdah doctor --explain index.duplicate
 
 A report has names and figures in it, but no password, statement or value: it can be shown to others.
@@ -76,6 +77,10 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["table", "dbname", "host", "port",
         "username", "server", "password"])]
     pub(crate) facts: Option<PathBuf>,
+
+    /// Compare with an earlier JSON report: what is gone, what is new, and how much faster it is if both measured [default: none]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["list", "explain"])]
+    pub(crate) baseline: Option<PathBuf>,
 
     /// List what is looked for
     #[arg(long, conflicts_with_all = ["facts", "table", "explain"])]

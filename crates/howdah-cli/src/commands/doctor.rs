@@ -63,8 +63,19 @@ pub(crate) fn run(args: &Doctor) -> u8 {
     }
 }
 
-/// The report on what is looked at.
+/// The report on what is looked at, beside an earlier one if that is named.
 fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, Error> {
+    // It is read first: nobody is to measure for nothing.
+    let before = args.baseline.as_deref().map(|path| Saved::read(&read(path)?)).transpose()?;
+    let report = looked(args, console, control)?;
+    match before {
+        Some(before) => report.compared_with(&before),
+        None => Ok(report),
+    }
+}
+
+/// The report on a server, or on what was saved of one.
+fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, Error> {
     let typed = Ask {
         rows: args
             .rows

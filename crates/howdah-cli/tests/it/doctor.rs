@@ -106,7 +106,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--watch", "--app", "--apply", "--try", "--sql", "--baseline"] {
+    for unknown in ["--watch", "--app", "--apply", "--try", "--sql"] {
         assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
     }
 }

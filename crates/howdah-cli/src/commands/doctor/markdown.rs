@@ -2,6 +2,7 @@
 
 use howdah_doctor::{Action, Report};
 
+use super::text::since;
 use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
 
@@ -17,6 +18,9 @@ pub(super) fn of(report: &Report) -> String {
     }
     if let Some(prediction) = &report.prediction {
         out.push_str(&format!("\nTo come: {}.\n", plain(&prediction.said())));
+    }
+    for line in report.comparison.iter().flat_map(since) {
+        out.push_str(&format!("\n{}\n", plain(&line)));
     }
     for finding in &diagnosis.findings {
         let cost = finding.cost.map(|cost| format!(", {} of the time", cost.percent())).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! A report for a terminal: for a reader in a hurry, what will fail first.
 
-use howdah_doctor::{Effect, Finding, Remedy, Report, Severity};
+use howdah_doctor::{Comparison, Effect, Finding, Remedy, Report, Severity};
 
 use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
@@ -22,6 +22,9 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
     }
     if let Some(prediction) = &report.prediction {
         lines.extend(wrapped(&format!("to come: {}", prediction.said()), 0));
+    }
+    if let Some(comparison) = &report.comparison {
+        lines.extend(since(comparison));
     }
     for finding in &diagnosis.findings {
         lines.push(String::new());
@@ -67,9 +70,23 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
 
 /// A line a finding.
 pub(super) fn brief(report: &Report) -> String {
-    let mut lines: Vec<String> = report.diagnosis.findings.iter().map(head).collect();
+    let mut lines: Vec<String> = report.comparison.iter().flat_map(since).collect();
+    lines.extend(report.diagnosis.findings.iter().map(head));
     lines.push(tally(report));
     lines.join("\n")
+}
+
+/// What became of it since the baseline.
+pub(super) fn since(comparison: &Comparison) -> Vec<String> {
+    let rate = comparison.rate.iter().map(|rate| format!("since the baseline: {}", rate.said()));
+    let mut lines: Vec<String> = rate.collect();
+    for (what, found) in [("gone", &comparison.gone), ("new", &comparison.new)] {
+        lines.extend(found.iter().map(|found| format!("{what} since the baseline: {}", visible(found))));
+    }
+    if lines.is_empty() {
+        lines.push("since the baseline: the same findings".to_owned());
+    }
+    lines
 }
 
 fn head(finding: &Finding) -> String {

@@ -135,6 +135,40 @@ fn a_foreign_key_and_a_trigger_that_cost_come_before_what_does_not() {
 }
 
 #[test]
+fn a_baseline_shows_whether_it_helped() {
+    let server = server();
+    server.sql(
+        "CREATE SCHEMA helped; SET search_path = helped; CREATE TABLE t (id int, body int[]);
+         INSERT INTO t SELECT n, array(SELECT (n * 7919 + m * 104729) % 1000003 FROM generate_series(1, 60) m)
+           FROM generate_series(1, 20000) n;
+         CREATE INDEX slow ON t USING gin (body) WITH (fastupdate = off); ANALYZE t",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let before = folder.path().join("before.json");
+    std::fs::write(&before, measured(&server.conninfo(), "helped.t").to_string()).unwrap();
+    server.sql("DROP INDEX helped.slow");
+    let conninfo = server.conninfo();
+    let args = ["-w", "-d", &conninfo, "--table", "helped.t", "--baseline", before.to_str().unwrap()];
+    let done = doctor(&[&SHORT[..], &args, &["--allow-busy", "--report", "json"]].concat());
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let since = &report["comparison"];
+    assert_eq!(since["rate"]["differs"], true, "{since:#}");
+    assert!(since["rate"]["ratio"]["low"].as_f64().unwrap() > 1.5, "{since:#}");
+    assert!(since["gone"][0].as_str().unwrap().starts_with("index.gin: helped.slow "), "{since:#}");
+    let text = doctor(&args);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("\ngone since the baseline: index.gin: helped.slow "), "{text}");
+    // Offline, and of another table.
+    let facts = folder.path().join("now.json");
+    std::fs::write(&facts, report.to_string()).unwrap();
+    let offline = doctor(&["--facts", facts.to_str().unwrap(), "--baseline", before.to_str().unwrap(), "-q"]);
+    let offline = String::from_utf8(offline.stdout).unwrap();
+    assert!(offline.starts_with("since the baseline: "), "{offline}");
+    let other = doctor(&["-w", "-d", &conninfo, "--baseline", before.to_str().unwrap()]);
+    assert_eq!(other.status.code(), Some(2));
+}
+
+#[test]
 fn names_are_names_whatever_is_in_them() {
     let server = server();
     // A line end and a tab in them: they are escapes in what is shown, and not in what is run.
