@@ -171,8 +171,10 @@ def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diag
 
 def _saved(baseline: Diagnosis | str | os.PathLike[str] | None) -> str | None:
     """Give the JSON of an earlier report."""
-    if baseline is None or isinstance(baseline, Diagnosis):
-        return baseline and json.dumps(baseline.report)
+    if baseline is None:
+        return None
+    if isinstance(baseline, Diagnosis):
+        return json.dumps(baseline.report)
     return Path(baseline).read_text(encoding="utf-8")
 
 

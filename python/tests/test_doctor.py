@@ -71,7 +71,7 @@ def test_what_became_of_it_is_said(orders: Database, tmp_path: Path) -> None:
         assert found.comparison["gone"] == ["index.duplicate: public.twice is covered by once"]
         assert found.comparison["new"] == ["table.unlogged: public.orders is unlogged"]
     orders.sql("CREATE TABLE other (id int)")
-    with pytest.raises(howdah.ProgrammingError, match="the baseline is of public.orders"):
+    with pytest.raises(howdah.ProgrammingError, match=r"the baseline is of public\.orders"):
         howdah.doctor("other", orders.dsn, baseline=before)
 
 

@@ -15,7 +15,7 @@ pub fn open_quote(bytes: &[u8], dialect: &Dialect) -> Option<usize> {
         let (before, behind) = (&bytes[..opened], &bytes[at..]);
         let starts_field = before.last().is_none_or(is_line_end) || before.ends_with(delimiter);
         let ends_field = behind.first().is_none_or(is_line_end) || behind.starts_with(delimiter);
-        if !(starts_field && ends_field) && bytes[opened..closed].iter().any(|byte| is_line_end(byte)) {
+        if !(starts_field && ends_field) && bytes[opened..closed].iter().any(is_line_end) {
             return Some(opened);
         }
     }

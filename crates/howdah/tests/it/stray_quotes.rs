@@ -114,7 +114,7 @@ fn a_stray_quote_at_any_place_costs_at_most_its_own_record() {
         let clean = lines.join(eol) + eol;
         let clean = reference::read(clean.as_bytes(), &slow);
         assert_eq!(clean.len(), lines.len());
-        let spoilt = rng.within(1..lines.len() as u64) as usize;
+        let spoilt = usize::try_from(rng.within(1..lines.len() as u64)).unwrap();
         spoil(&mut rng, &mut lines[spoilt]);
         let text = lines.join(eol) + rng.one_of(&[eol, ""]);
         let found = read_confined(text.as_bytes(), &slow, Some(4));
@@ -243,7 +243,7 @@ fn generated_files_are_loaded_as_the_slow_reader_reads_them() {
     for (count, eol) in [(40, "\n"), (40, "\r\n"), (60_000, "\n"), (60_000, "\r\n")] {
         let mut lines = records(&mut rng, count, eol);
         for _ in 0..count / 20 {
-            let spoilt = rng.within(0..count as u64) as usize;
+            let spoilt = usize::try_from(rng.within(0..count as u64)).unwrap();
             spoil(&mut rng, &mut lines[spoilt]);
         }
         let text = format!("n,a,b,c{eol}{}{eol}", lines.join(eol));
