@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::diagnosis::{Diagnosis, diagnose};
 use crate::figures::rate;
 use crate::measured::Measured;
-use crate::report::Saved;
+use crate::saved::Saved;
 use crate::sql;
 use crate::trials::{TableTrial, Trials};
 

@@ -34,6 +34,7 @@ mod remedies;
 mod report;
 mod rule;
 mod rules;
+mod saved;
 mod sql;
 pub mod statistics;
 #[cfg(test)]
@@ -52,9 +53,10 @@ pub use measure::{Limits, measure};
 pub use measured::Measured;
 pub use prediction::{Prediction, Seconds};
 pub use prescription::Prescription;
-pub use report::{FORMAT, Report, Saved};
+pub use report::Report;
 pub use rule::Rule;
 pub use rules::{all, find};
+pub use saved::{FORMAT, Saved};
 pub use trials::{
     ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, NetworkTrial, NotMeasured, Run, TableTrial,
     Trials,

@@ -1,19 +1,17 @@
-//! The report as data: what was looked at and what follows, and reading it again. It is made to be shown to others.
+//! The report as data: what was looked at and what follows. It is made to be shown to others.
 
+use howdah::Error;
 use howdah::facts::Facts;
 use howdah::message::{Respell, Spelling};
-use howdah::{Error, ErrorKind};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::case::Ask;
 use crate::comparison::Comparison;
 use crate::diagnosis::{Diagnosis, diagnose};
 use crate::figures::rate;
 use crate::prediction::Prediction;
+use crate::saved::{FORMAT, NAME, Saved};
 use crate::trials::Trials;
-
-/// Moves when a key goes or means something else; new keys do not move it.
-pub const FORMAT: u32 = 1;
 
 /// A report.
 #[derive(Debug, Clone, Serialize)]
@@ -105,45 +103,6 @@ impl Respell for Report {
     }
 }
 
-/// Tells it from other reports.
-const NAME: &str = "doctor";
-
-/// What counts of a saved report: findings are judged again. The file may be a stranger's, so nothing in it is believed to be
-/// more than a fact.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Saved {
-    report_format: u32,
-    report: String,
-    /// What was looked at.
-    pub facts: Facts,
-    /// The load that was to come.
-    #[serde(default)]
-    pub ask: Ask,
-    /// What was measured.
-    #[serde(default)]
-    pub trials: Option<Trials>,
-}
-
-impl Saved {
-    /// Reads a report.
-    ///
-    /// # Errors
-    /// It is none, or one of a later howdah.
-    pub fn read(text: &str) -> Result<Saved, Error> {
-        let refused =
-            |why: String| Error::new(ErrorKind::Usage, format!("this is no report of the doctor: {why}"));
-        let saved: Saved = serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
-        if saved.report != NAME {
-            return Err(refused("it is a report of something else".to_owned()));
-        }
-        if saved.report_format != FORMAT {
-            let format = saved.report_format;
-            return Err(refused(format!("its format is {format}, and {FORMAT} is known here")));
-        }
-        Ok(saved)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,23 +122,6 @@ mod tests {
         let again = Report::new(saved.facts, saved.ask, saved.trials);
         assert!(!again.diagnosis.findings.is_empty());
         assert_eq!(serde_json::to_string(&again).unwrap(), text);
-    }
-
-    #[test]
-    fn what_is_no_report_or_a_later_one_is_refused() {
-        for text in [
-            "",
-            "{}",
-            "[1]",
-            r#"{"report_format":1,"report":"load","facts":{}}"#,
-            r#"{"report_format":2,"report":"doctor","facts":{}}"#,
-            r#"{"report_format":1,"report":"doctor","facts":{"table":7}}"#,
-        ] {
-            assert!(Saved::read(text).is_err(), "{text}");
-        }
-        // Of a report that knows less, nothing is fine.
-        let saved = Saved::read(r#"{"report_format":1,"report":"doctor","facts":{},"later":1}"#).unwrap();
-        assert_eq!(saved.facts, Facts::default());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::text::extent::{Extent, Form, extent};
+use crate::text::extent::{Extent, RecordForm, extent};
 use crate::text::quoted_lines;
 
 /// How many fields the records of an input have.
@@ -42,7 +42,7 @@ pub(super) struct Reach {
 }
 
 /// The cut of `window`, which starts a record; `None` where more of the input is needed.
-pub(super) fn cut(window: &[u8], form: Form<'_>, reach: Reach) -> Option<Cut> {
+pub(super) fn cut(window: &[u8], form: RecordForm<'_>, reach: Reach) -> Option<Cut> {
     let line_end = form.eol.last_byte();
     let mut strays = Vec::new();
     let mut at = 0;

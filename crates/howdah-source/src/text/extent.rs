@@ -4,7 +4,7 @@ use crate::dialect::{Dialect, Eol};
 
 /// How records are written, and how many fields they have, if that is known.
 #[derive(Clone, Copy)]
-pub(super) struct Form<'d> {
+pub(super) struct RecordForm<'d> {
     pub(super) dialect: &'d Dialect,
     pub(super) eol: Eol,
     pub(super) width: Option<usize>,
@@ -22,8 +22,9 @@ pub(super) enum Extent {
 }
 
 /// The record that starts at `start`. `is_end`: the input ends where `window` does.
-pub(super) fn extent(window: &[u8], start: usize, form: Form<'_>, is_end: bool) -> Extent {
-    let mut walk = Walk { window, form, is_end, at: start, fields: 0, next_line: None, is_ragged: false };
+pub(super) fn extent(window: &[u8], start: usize, form: RecordForm<'_>, is_end: bool) -> Extent {
+    let mut walk =
+        FieldWalk { window, form, is_end, at: start, fields: 0, next_line: None, is_ragged: false };
     loop {
         walk.fields += 1;
         match walk.field() {
@@ -39,9 +40,9 @@ enum FieldEnd {
     Record,
 }
 
-struct Walk<'w> {
+struct FieldWalk<'w> {
     window: &'w [u8],
-    form: Form<'w>,
+    form: RecordForm<'w>,
     is_end: bool,
     at: usize,
     fields: usize,
@@ -51,10 +52,10 @@ struct Walk<'w> {
     is_ragged: bool,
 }
 
-impl Walk<'_> {
+impl FieldWalk<'_> {
     /// Reads one field and what ends it.
     fn field(&mut self) -> Result<FieldEnd, Extent> {
-        let Form { dialect, eol, .. } = self.form;
+        let RecordForm { dialect, eol, .. } = self.form;
         let delimiter = dialect.delimiter.as_bytes();
         self.check()?;
         if self.window.get(self.at) == Some(&dialect.quote) {
@@ -123,7 +124,7 @@ impl Walk<'_> {
 
     /// Whether the field ends here, right behind a quote.
     fn is_at_field_end(&self) -> Result<bool, Extent> {
-        let Form { dialect, eol, .. } = self.form;
+        let RecordForm { dialect, eol, .. } = self.form;
         let (rest, delimiter) = (&self.window[self.at..], dialect.delimiter.as_bytes());
         let ends = [delimiter, eol.bytes(), &[eol.last_byte()]].into_iter().any(|end| rest.starts_with(end));
         if !ends && !self.is_end && rest.len() < delimiter.len().max(eol.bytes().len()) {
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     fn find(text: &str, dialect: &Dialect, eol: Eol, is_end: bool) -> Extent {
-        extent(text.as_bytes(), 0, Form { dialect, eol, width: Some(3) }, is_end)
+        extent(text.as_bytes(), 0, RecordForm { dialect, eol, width: Some(3) }, is_end)
     }
 
     #[test]

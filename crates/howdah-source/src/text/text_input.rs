@@ -12,7 +12,7 @@ use crate::text::ahead::Ahead;
 use crate::text::confine::{self, Cut, Reach, Widths};
 use crate::text::cut::{MAX_RECORD_BYTES, count, end_of_data, last_record_end};
 use crate::text::empty_lines;
-use crate::text::extent::{Extent, Form, extent};
+use crate::text::extent::{Extent, RecordForm, extent};
 use crate::text::line_end::{first_eol, first_line_end};
 use crate::text::open_quote::open_quote;
 use crate::text::piece::{Origin, Piece};
@@ -179,7 +179,7 @@ impl TextInput {
             // Record 1 has no end, so any line end counts.
             self.eol = first_line_end(window).or(reach.is_end.then_some(Eol::Nl));
         }
-        let mut form = Form { dialect, eol: self.eol?, width: None };
+        let mut form = RecordForm { dialect, eol: self.eol?, width: None };
         if !self.started
             && let Extent::Record { fields, .. } = extent(window, 0, form, reach.is_end)
         {
