@@ -10,8 +10,8 @@ use crate::batches::BatchPlace;
 use crate::error::{Error, ErrorKind, Location};
 use crate::open::{Input, cannot_read};
 use crate::progress::{Progress, Reading};
-use crate::text::cut::MAX_RECORD_BYTES;
 use crate::text::piece::PIECE_BYTES;
+use crate::text::record_ends::MAX_RECORD_BYTES;
 
 /// The first bytes of a binary COPY file: <https://www.postgresql.org/docs/18/sql-copy.html#SQL-COPY-BINARY-FORMAT>.
 pub const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";

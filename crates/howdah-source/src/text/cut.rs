@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::dialect::{Dialect, Eol, Family};
+use crate::dialect::{Dialect, Family};
 use crate::error::Error;
-use crate::json;
 use crate::open::Input;
 use crate::open::encoding::Encoding;
 use crate::progress::{Progress, Reading};
@@ -14,11 +13,9 @@ use crate::text::confine::Widths;
 use crate::text::empty_lines::{self, EmptyLines};
 use crate::text::piece::Piece;
 use crate::text::reading::Sample;
-use crate::text::split::{Field, QuoteScan, Splitter};
+use crate::text::record_ends::last_record_end;
+use crate::text::split::{Field, Splitter};
 use crate::text::text_input::TextInput;
-
-/// PostgreSQL holds a COPY line, and any value, in one allocation below 1 GiB (`MaxAllocSize`).
-pub const MAX_RECORD_BYTES: usize = 0x3FFF_FFFF;
 
 /// Reads inputs in order and cuts them. Pieces follow from the input alone, never from timing.
 pub struct Cutter {
@@ -87,7 +84,7 @@ impl Cutter {
 
     /// Keeps stray quotes of CSV to their lines. A record over several lines does not fit where it has another number of fields
     /// than `widths` say, where text stands before a quote that opens or behind one that closes, and where the input ends, or
-    /// [`MAX_RECORD_BYTES`] do, before the last quote is closed. Then its first line is a record of its own, which [`Splitter::of`]
+    /// [`MAX_RECORD_BYTES`](crate::text::record_ends::MAX_RECORD_BYTES) do, before the last quote is closed. Then its first line is a record of its own, which [`Splitter::of`]
     /// reads as a [`Fault`](crate::Fault), and the next record begins at the next line.
     ///
     /// A piece that was [peeked](Cutter::peek) at is cut again.
@@ -227,71 +224,4 @@ fn keep(piece: &mut Piece, left: u64, has_header: bool, dialect: &Dialect) -> u6
         piece.truncate(end);
     }
     left
-}
-
-pub(super) fn count(byte: u8, bytes: &[u8]) -> u64 {
-    memchr::memchr_iter(byte, bytes).count() as u64
-}
-
-/// One past the last record end in `window`, which starts a record.
-pub fn last_record_end(window: &[u8], dialect: &Dialect, eol: Eol) -> Option<usize> {
-    let line_end = eol.last_byte();
-    match dialect.family {
-        Family::Json | Family::Ndjson => json::last_record_end(window, eol),
-        Family::Text => {
-            // A line end behind an odd number of backslashes belongs to the field.
-            let mut before = window.len();
-            while let Some(at) = memchr::memrchr(line_end, &window[..before]) {
-                if backslashes_before(window, at).is_multiple_of(2) {
-                    return Some(at + 1);
-                }
-                before = at;
-            }
-            None
-        }
-        Family::Csv if dialect.escape == dialect.quote => {
-            // Every quote toggles, so their number tells where the window's end stands; from there it is a few bytes back.
-            let mut in_quote = count(dialect.quote, window) % 2 == 1;
-            let mut before = window.len();
-            while let Some(at) = memchr::memrchr2(dialect.quote, line_end, &window[..before]) {
-                if window[at] == dialect.quote {
-                    in_quote = !in_quote;
-                } else if !in_quote {
-                    return Some(at + 1);
-                }
-                before = at;
-            }
-            None
-        }
-        Family::Csv => {
-            let mut scan = QuoteScan::default();
-            let mut end = None;
-            for (at, &byte) in window.iter().enumerate() {
-                scan.step(byte, dialect);
-                if byte == line_end && !scan.in_quote {
-                    end = Some(at + 1);
-                }
-            }
-            end
-        }
-    }
-}
-
-fn backslashes_before(bytes: &[u8], at: usize) -> usize {
-    bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count()
-}
-
-/// Start of the line `\.` that ends the data of a COPY text file.
-pub fn end_of_data(bytes: &[u8], eol: Eol) -> Option<usize> {
-    let line_end = eol.last_byte();
-    memchr::memmem::find_iter(bytes, b"\\.").find(|&at| {
-        let starts_line =
-            at == 0 || bytes[at - 1] == line_end && backslashes_before(bytes, at - 1).is_multiple_of(2);
-        let alone = match (eol, bytes.get(at + 2), bytes.get(at + 3)) {
-            (Eol::CrNl, Some(b'\r'), Some(b'\n')) => true,
-            (Eol::Nl | Eol::Cr, Some(next), _) => *next == line_end,
-            _ => false,
-        };
-        starts_line && alone
-    })
 }

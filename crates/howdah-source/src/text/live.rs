@@ -9,8 +9,8 @@ use crate::Piece;
 use crate::Splitter;
 use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
-use crate::text::cut::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 use crate::text::line_end::first_eol;
+use crate::text::record_ends::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 

@@ -11,6 +11,7 @@ pub mod open_quote;
 pub mod piece;
 mod quoted_lines;
 pub mod reading;
+pub mod record_ends;
 pub mod sniff;
 pub mod split;
 mod structural;

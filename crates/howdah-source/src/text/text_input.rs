@@ -10,12 +10,12 @@ use crate::open::Input;
 use crate::progress::Progress;
 use crate::text::ahead::Ahead;
 use crate::text::confine::{self, Cut, Reach, Widths};
-use crate::text::cut::{MAX_RECORD_BYTES, count, end_of_data, last_record_end};
 use crate::text::empty_lines;
 use crate::text::extent::{Extent, RecordForm, extent};
 use crate::text::line_end::{first_eol, first_line_end};
 use crate::text::open_quote::open_quote;
 use crate::text::piece::{Origin, Piece};
+use crate::text::record_ends::{MAX_RECORD_BYTES, count, end_of_data, last_record_end};
 
 /// One input that is being cut.
 pub(super) struct TextInput {
