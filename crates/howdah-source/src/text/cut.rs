@@ -83,9 +83,9 @@ impl Cutter {
     }
 
     /// Keeps stray quotes of CSV to their lines. A record over several lines does not fit where it has another number of fields
-    /// than `widths` say, where text stands before a quote that opens or behind one that closes, and where the input ends, or
-    /// [`MAX_RECORD_BYTES`](crate::text::record_ends::MAX_RECORD_BYTES) do, before the last quote is closed. Then its first line is a record of its own, which [`Splitter::of`]
-    /// reads as a [`Fault`](crate::Fault), and the next record begins at the next line.
+    /// than `widths` say, where text stands before a quote that opens or behind one that closes, and where the input ends, or 1 GiB
+    /// of it, before the last quote is closed. Then its first line is a record of its own, which [`Splitter::of`] reads as a
+    /// [`Fault`](crate::Fault), and the next record begins at the next line.
     ///
     /// A piece that was [peeked](Cutter::peek) at is cut again.
     #[must_use]

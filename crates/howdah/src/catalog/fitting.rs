@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use ring::digest::{SHA256, digest};
 
-use crate::catalog::name::MAX_NAME_BYTES;
+/// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
+pub const MAX_NAME_BYTES: usize = 63;
 
 /// At most so many bytes of a long name's end are kept.
 const END: usize = 24;

@@ -4,11 +4,9 @@ use std::fmt;
 
 pub use howdah_source::listing::display;
 
+pub use crate::catalog::fitting::MAX_NAME_BYTES;
 use crate::catalog::fitting::{Marks, fit};
 use crate::error::Error;
-
-/// A name longer than this is cut by PostgreSQL (NAMEDATALEN - 1); we refuse instead.
-pub const MAX_NAME_BYTES: usize = 63;
 
 /// A name that PostgreSQL takes: `name` itself, or a long one's beginning and end with a checksum, which no other long name gets.
 pub fn fitting(name: &str) -> String {
