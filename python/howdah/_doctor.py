@@ -169,13 +169,13 @@ def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diag
     )
 
 
-def _saved(baseline: Diagnosis | str | os.PathLike[str] | None) -> str | None:
-    """Give the JSON of an earlier report."""
+def _saved(baseline: Diagnosis | str | os.PathLike[str] | None) -> tuple[Path | None, str] | None:
+    """Give the file of an earlier report, or its JSON."""
     if baseline is None:
         return None
     if isinstance(baseline, Diagnosis):
-        return json.dumps(baseline.report)
-    return Path(baseline).read_text(encoding="utf-8")
+        return None, json.dumps(baseline.report)
+    return Path(baseline), ""
 
 
 def _finding(told: Mapping[str, Any]) -> Finding:

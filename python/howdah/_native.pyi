@@ -29,7 +29,7 @@ def doctor(
     place: _Place,
     coming: tuple[Path | None, int | None, int | None],
     cost: tuple[float, float, bool, bool] | None,
-    baseline: str | None,
+    baseline: tuple[Path | None, str] | None,
 ) -> tuple[str, str, list[str]]: ...
 def load(
     data: object,

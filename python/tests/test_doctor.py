@@ -70,6 +70,8 @@ def test_what_became_of_it_is_said(orders: Database, tmp_path: Path) -> None:
         assert found.comparison is not None
         assert found.comparison["gone"] == ["index.duplicate: public.twice is covered by once"]
         assert found.comparison["new"] == ["table.unlogged: public.orders is unlogged"]
+    with pytest.raises(howdah.Error, match=r"none\.json cannot be read"):
+        howdah.doctor("orders", orders.dsn, baseline=tmp_path / "none.json")
     orders.sql("CREATE TABLE other (id int)")
     with pytest.raises(howdah.ProgrammingError, match=r"the baseline is of public\.orders"):
         howdah.doctor("other", orders.dsn, baseline=before)

@@ -2,6 +2,7 @@
 //! load reads them, so that all that a load reads is known here, and in the same way.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, LoadOptions, Target, load};
@@ -15,19 +16,44 @@ const LOOKS: usize = 3;
 /// Bytes of the input that the last look reads.
 const BYTES: u64 = 32 * 1024 * 1024;
 
+/// What the first records of an input tell of how many there are.
+#[derive(Debug)]
+pub enum InputLook {
+    /// So many.
+    Known(InputEstimate),
+    /// Nothing, since the input is in columns, or is no file.
+    Unknown,
+    /// A load of them would be refused, which is no reason not to look at a server.
+    Refused(Error),
+}
+
 impl InputEstimate {
-    /// Reads the first records of the file `path`, which is to be loaded into `table`. Blocks until it is over. `None`: what
-    /// the first ones take says nothing of the others, since the input is in columns, or is no file.
+    /// Reads the first records of the file `path`, which is to be loaded into `table`. Blocks until it is over.
     ///
     /// # Errors
-    /// The file cannot be read, a load of these records would be refused, or somebody said stop.
+    /// There is no such file, or somebody said stop.
     pub fn look(
         path: impl Into<OsString>,
         table: &TableName,
         target: &Target,
         control: &Control,
-    ) -> Result<Option<InputEstimate>, Error> {
+    ) -> Result<InputLook, Error> {
         let path = path.into();
+        let is_there = path == "-" || Path::new(&path).exists();
+        match InputEstimate::found(path, table, target, control) {
+            Ok(Some(input)) => Ok(InputLook::Known(input)),
+            Ok(None) => Ok(InputLook::Unknown),
+            Err(error) if is_there && error.kind() != ErrorKind::Cancelled => Ok(InputLook::Refused(error)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn found(
+        path: OsString,
+        table: &TableName,
+        target: &Target,
+        control: &Control,
+    ) -> Result<Option<InputEstimate>, Error> {
         // What comes through a pipe comes once.
         if path == "-" || std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Ok(None);

@@ -49,6 +49,7 @@ pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
 pub use howdah::facts::Facts;
+pub use input::InputLook;
 pub use measure::{Limits, measure};
 pub use measured::Measured;
 pub use prediction::{Prediction, Seconds};

@@ -1,5 +1,9 @@
 //! A report that was saved, read again.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use howdah::facts::Facts;
 use howdah::{Error, ErrorKind};
 use serde::Deserialize;
@@ -29,7 +33,27 @@ pub struct Saved {
     pub trials: Option<Trials>,
 }
 
+/// A report of a thousand tables has less.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
 impl Saved {
+    /// Reads a report from a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, and those of [`Saved::read`].
+    pub fn open(path: &Path) -> Result<Saved, Error> {
+        let refused = |error: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Source, format!("{} cannot be read: {error}", path.display()))
+        };
+        let mut text = String::new();
+        let file = File::open(path).map_err(|error| refused(&error))?;
+        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| refused(&error))?;
+        match text.len() as u64 > MOST_BYTES {
+            true => Err(refused(&"it is too large for a report")),
+            false => Saved::read(&text),
+        }
+    }
+
     /// Reads a report.
     ///
     /// # Errors

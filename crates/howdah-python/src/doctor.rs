@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howdah::message::Respell;
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
-use howdah_doctor::{Ask, Facts, InputEstimate, Limits, Report, Saved, measure};
+use howdah_doctor::{Ask, Facts, InputEstimate, InputLook, Limits, Report, Saved, measure};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -22,7 +22,18 @@ pub(crate) struct Cost(f64, f64, bool, bool);
 #[derive(FromPyObject)]
 pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>);
 
-/// Looks, and measures if `cost` says how long; beside an earlier report, if its JSON is given. Returns the report as JSON, the server in words, and notices.
+/// An earlier report: its file, or its JSON.
+#[derive(FromPyObject)]
+pub(crate) struct Baseline(Option<PathBuf>, String);
+
+impl Baseline {
+    fn read(self) -> Result<Saved, Error> {
+        let Baseline(path, json) = self;
+        path.map_or_else(|| Saved::read(&json), |path| Saved::open(&path))
+    }
+}
+
+/// Looks, and measures if `cost` says how long; beside an earlier report, if one is given. Returns the report as JSON, the server in words, and notices.
 ///
 /// # Errors
 /// No server, no such table, nothing to measure with; and what a signal's handler raised.
@@ -34,7 +45,7 @@ pub(crate) fn doctor(
     place: Place,
     coming: Coming,
     cost: Option<Cost>,
-    baseline: Option<&str>,
+    baseline: Option<Baseline>,
 ) -> PyResult<(String, String, Vec<String>)> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
@@ -44,7 +55,7 @@ pub(crate) fn doctor(
         allow_busy,
         allow_event_triggers,
     });
-    let baseline = baseline.map(Saved::read).transpose().map_err(|error| raised(py, &error))?;
+    let baseline = baseline.map(Baseline::read).transpose().map_err(|error| raised(py, &error))?;
     let control = Control::new();
     let work = {
         let control = control.clone();
@@ -81,7 +92,7 @@ fn report(
     Ok(Report::new(facts, Ask { rows, bytes, input }, trials))
 }
 
-/// How many rows the input has, as far as that can be told: a load that would be refused is no reason not to look.
+/// How many rows the input has, if that can be told; else why not is noted.
 fn rows_of(
     data: &Path,
     table: &TableName,
@@ -89,21 +100,13 @@ fn rows_of(
     control: &Control,
     notices: &mut Vec<String>,
 ) -> Result<Option<InputEstimate>, Error> {
-    let name = data.display();
-    match InputEstimate::look(data, table, target, control) {
-        Err(error) if error.kind() == ErrorKind::Cancelled || !data.exists() => Err(error),
-        Err(error) => {
-            let error = error.respelled(&Keywords);
-            notices.push(format!(
-                "how many rows {name} has is not known: a dry run of the load failed: {error}"
-            ));
-            Ok(None)
+    let why = match InputEstimate::look(data, table, target, control)? {
+        InputLook::Known(input) => return Ok(Some(input)),
+        InputLook::Unknown => "cannot be told without reading it: rows=… says it".to_owned(),
+        InputLook::Refused(error) => {
+            format!("is not known: a dry run of the load failed: {}", error.respelled(&Keywords))
         }
-        Ok(None) => {
-            notices
-                .push(format!("how many rows {name} has cannot be told without reading it: rows=… says it"));
-            Ok(None)
-        }
-        Ok(input) => Ok(input),
-    }
+    };
+    notices.push(format!("how many rows {} has {why}", data.display()));
+    Ok(None)
 }

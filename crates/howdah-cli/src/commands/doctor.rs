@@ -5,9 +5,6 @@ mod markdown;
 mod text;
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +12,7 @@ use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
-use howdah_doctor::{Action, Ask, Facts, InputEstimate, Limits, Report, Saved, Trials};
+use howdah_doctor::{Action, Ask, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -66,7 +63,7 @@ pub(crate) fn run(args: &Doctor) -> u8 {
 /// The report on what is looked at, beside an earlier one if that is named.
 fn report(args: &Doctor, console: Console, control: &Control) -> Result<Report, Error> {
     // It is read first: nobody is to measure for nothing.
-    let before = args.baseline.as_deref().map(|path| Saved::read(&read(path)?)).transpose()?;
+    let before = args.baseline.as_deref().map(Saved::open).transpose()?;
     let report = looked(args, console, control)?;
     match before {
         Some(before) => report.compared_with(&before),
@@ -92,7 +89,7 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
         input: None,
     };
     if let Some(path) = &args.facts {
-        let saved = Saved::read(&read(path)?)?;
+        let saved = Saved::open(path)?;
         let ask = if typed == Ask::default() { saved.ask } else { typed };
         return Ok(Report::new(saved.facts, ask, saved.trials));
     }
@@ -122,7 +119,7 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
     }
 }
 
-/// How many rows the input has, as far as that can be told: a load that would be refused is no reason not to look.
+/// How many rows the input has, if that can be told; else why not is said.
 fn rows_of(
     path: &OsStr,
     table: &TableName,
@@ -131,22 +128,15 @@ fn rows_of(
     control: &Control,
 ) -> Result<Option<InputEstimate>, Error> {
     let name = path.to_string_lossy();
-    match InputEstimate::look(path, table, &server.target, control) {
-        Ok(Some(input)) => Ok(Some(input)),
-        Ok(None) => {
-            console
-                .say(&format!("how many rows {name} has cannot be told without reading it: --rows says it"));
-            Ok(None)
+    let why = match InputEstimate::look(path, table, &server.target, control)? {
+        InputLook::Known(input) => return Ok(Some(input)),
+        InputLook::Unknown => "cannot be told without reading it: --rows says it".to_owned(),
+        InputLook::Refused(error) => {
+            format!("is not known: a dry run of the load failed: {}", error.respelled(&Terminal))
         }
-        Err(error) if error.kind() == ErrorKind::Cancelled || !Path::new(path).exists() => Err(error),
-        Err(error) => {
-            let error = error.respelled(&Terminal);
-            console.say(&format!(
-                "how many rows {name} has is not known: a dry run of the load failed: {error}"
-            ));
-            Ok(None)
-        }
-    }
+    };
+    console.say(&format!("how many rows {name} has {why}"));
+    Ok(None)
 }
 
 /// How much measuring may cost, if anything is to be measured.
@@ -181,23 +171,6 @@ fn measured(
         progress.finish();
     }
     trials
-}
-
-/// A report of a thousand tables has less.
-const MOST: u64 = 64 * 1024 * 1024;
-
-/// The text of a saved report.
-fn read(path: &Path) -> Result<String, Error> {
-    let refused = |error: &dyn std::fmt::Display| {
-        Error::new(ErrorKind::Source, format!("{} cannot be read: {error}", path.display()))
-    };
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| refused(&error))?;
-    file.take(MOST + 1).read_to_string(&mut text).map_err(|error| refused(&error))?;
-    match text.len() as u64 > MOST {
-        true => Err(refused(&"it is too large for a report")),
-        false => Ok(text),
-    }
 }
 
 /// The report in the form that was asked for.
