@@ -209,9 +209,22 @@ impl TableTrial {
         self.rate_of(&Variant::Whole)
     }
 
-    /// Rows a second that the columns alone take, if there is more to the table.
-    pub(crate) fn bare_rate(&self) -> Option<Measured> {
-        self.rate_of(&Variant::Bare)
+    /// The copy that has columns and nothing else: the whole one, where a table has no more.
+    fn columns(&self) -> Variant {
+        if self.attachments().is_empty() { Variant::Whole } else { Variant::Bare }
+    }
+
+    /// Rows a second that the columns alone take.
+    pub(crate) fn columns_rate(&self) -> Option<Measured> {
+        self.rate_of(&self.columns())
+    }
+
+    /// The share of the time that goes with all that the table has beside columns: none, where it has nothing.
+    pub(crate) fn attachments_cost(&self) -> Option<Measured> {
+        match self.attachments().is_empty() {
+            true => Some(Measured { median: 0.0, low: 0.0, high: 0.0, rounds: self.rounds() }),
+            false => self.saved(&Variant::Bare),
+        }
     }
 
     fn rate_of(&self, variant: &Variant) -> Option<Measured> {

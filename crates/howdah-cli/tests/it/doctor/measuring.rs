@@ -153,7 +153,7 @@ fn a_baseline_shows_whether_it_helped() {
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     let since = &report["comparison"];
     assert_eq!(since["rate"]["differs"], true, "{since:#}");
-    assert!(since["rate"]["ratio"]["low"].as_f64().unwrap() > 1.5, "{since:#}");
+    assert!(since["rate"]["table"]["low"].as_f64().unwrap() > 1.5, "{since:#}");
     assert!(since["gone"][0].as_str().unwrap().starts_with("index.gin: helped.slow "), "{since:#}");
     let text = doctor(&args);
     let text = String::from_utf8(text.stdout).unwrap();
