@@ -81,6 +81,8 @@ impl Helper {
         let mut command = Command::new(copy);
         // Root's own choice of programs may be out of reach too; those of a server that runs as another user are not.
         command.uid(NOBODY).gid(NOBODY).current_dir("/").env("HOWDAH_PG_BIN", shared().bin_dir());
+        // Not every machine lets everybody write to `/tmp`.
+        command.env("TMPDIR", place);
         Helper::spawn(command)
     }
 
