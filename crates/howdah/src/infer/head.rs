@@ -22,11 +22,16 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
     let mut splitter = Splitter::of(piece, dialect);
     let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
     match splitter.next_record(&mut fields) {
-        Ok(Some(span)) => head.fault = records::head_fault(piece, span),
+        Ok(Some(span)) => {
+            head.fault = records::head_fault(piece, span);
+            head.torn = records::torn_head(piece, span, dialect);
+        }
         Ok(None) => return head,
         Err(fault) => {
             let quote = records::quote_left_open(piece, fault.span, dialect);
             head.fault = Some(records::unsplit(piece, &fault, quote));
+            head.torn = records::torn_head(piece, fault.span, dialect);
+            head.by_line = head.torn.is_some().then(|| Box::new(by_line(piece, dialect)));
             return head;
         }
     }
@@ -77,6 +82,27 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
             }
         }
     }
+}
+
+/// The first line alone, without its quotes.
+fn by_line(piece: &Piece, dialect: &Dialect) -> Head {
+    let (bytes, end) = (piece.bytes(), piece.eol.last_byte());
+    let line_end = memchr::memchr(end, bytes).map_or(bytes.len(), |at| at + 1);
+    let bare: Vec<u8> = bytes[..line_end].iter().copied().filter(|byte| *byte != dialect.quote).collect();
+    let mut head = Head::default();
+    head.has_rest = line_end < bytes.len();
+    let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
+    if !matches!(Splitter::new(&bare, dialect, piece.eol).next_record(&mut fields), Ok(Some(_))) {
+        return head;
+    }
+    for field in &fields {
+        let value = split::value(*field, &bare, dialect, &mut scratch);
+        let mut alone = ColumnLattice::default();
+        alone.observe(value.map(|value| Observed::of(value, &Spelling::default(), &mut spelled)));
+        head.first_types.push(alone.decide());
+        head.first.push(String::from_utf8_lossy(value.unwrap_or_default()).into_owned());
+    }
+    head
 }
 
 /// The keys of the first piece's records. Those that are no JSON are passed over. `is_all`: others are never looked at.

@@ -30,6 +30,10 @@ pub(crate) struct Head {
     pub(crate) again: Option<u64>,
     /// Why record 1 cannot be a header although it looks like one: it is not text.
     pub(crate) fault: Option<Error>,
+    /// Why record 1 cannot be read as a header at all: a quote of it takes other lines along.
+    pub(crate) torn: Option<Error>,
+    /// Its first line alone, without its quotes, where it has no end: what a person would take for the names.
+    pub(crate) by_line: Option<Box<Head>>,
     /// Whether record 1 is a header, once that was found out.
     decision: Option<HeaderDecision>,
     /// The names are keys of JSON, and `first` has those of all records that were looked at.
@@ -107,17 +111,16 @@ impl Head {
     /// Record 1, as the names it is to hold.
     ///
     /// # Errors
-    /// It is not text.
+    /// It is not text, or a quote takes other lines along.
     pub(crate) fn names(self) -> Result<Vec<String>, Error> {
-        self.fault.map_or(Ok(self.first), Err)
+        self.torn.or(self.fault).map_or(Ok(self.first), Err)
     }
 
-    /// Refuses names that are not text; where the columns are named nobody reads them.
-    pub(crate) fn must_be_text(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
-        match &self.fault {
-            Some(fault) if is_header && options.columns.column_list.is_none() => Err(fault.clone()),
-            _ => Ok(()),
-        }
+    /// Refuses a header that takes rows along, and names that are not text; where the columns are named nobody reads these.
+    pub(crate) fn must_be_names(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
+        let are_read = options.columns.column_list.is_none();
+        let wrong = self.torn.as_ref().or(self.fault.as_ref().filter(|_| are_read));
+        wrong.filter(|_| is_header).map_or(Ok(()), |wrong| Err(wrong.clone()))
     }
 
     fn has_distinct_names(&self) -> bool {
@@ -152,6 +155,10 @@ impl Head {
             HeaderOption::No => return Ok(HeaderDecision::Asked(false)),
             HeaderOption::Auto => {}
         }
+        if let (Some(torn), Some(by_line), None) = (&self.torn, &self.by_line, &options.columns.column_list) {
+            let decision = by_line.header_of_existing(table, options);
+            return decision.ok().filter(|decision| !decision.is_header()).ok_or_else(|| torn.clone());
+        }
         let mut are_names = are_names(&self.first, table, options);
         if let Some(end) = self.empty_end() {
             are_names[end] |= are_names[..end].contains(&true);
@@ -176,8 +183,8 @@ impl Head {
         if options.columns.column_list.is_some() {
             return Ok(HeaderDecision::NotAllColumns);
         }
-        if let Some(fault) = self.fault.clone() {
-            return Err(fault);
+        if let Some(wrong) = self.torn.as_ref().or(self.fault.as_ref()) {
+            return Err(wrong.clone());
         }
         let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
         Err(unclear(&names, &others, self.called(), are_friendly, table, options))

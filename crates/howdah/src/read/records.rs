@@ -9,7 +9,7 @@ use howdah_source::open::{guess, transcode};
 use howdah_source::text::open_quote::open_quote;
 use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
 use howdah_source::{
-    Dialect, Encoding, Fault, FaultReason, Field, Form, Location, Piece, Span, Splitter, json,
+    Dialect, Encoding, Family, Fault, FaultReason, Field, Form, Location, Piece, Span, Splitter, json,
 };
 
 use crate::error::{Error, ErrorKind};
@@ -207,7 +207,10 @@ impl<'p> Records<'p> {
     fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
         let (found, fault) = match self.splitter.next_record(&mut self.fields) {
             Ok(span) => {
-                let fault = span.and_then(|span| head_fault(self.piece, span));
+                let dialect = &self.plan.reading.dialect;
+                let fault = span.and_then(|span| {
+                    torn_head(self.piece, span, dialect).or_else(|| head_fault(self.piece, span))
+                });
                 let mut scratch = Vec::new();
                 let name = |field: &Field| {
                     let value = howdah_source::text::split::value(
@@ -517,6 +520,22 @@ pub(crate) fn without_place(refusal: json::Refusal) -> Error {
 pub(crate) fn head_fault(piece: &Piece, span: Span) -> Option<Error> {
     let (at, length) = bad_sequence(&piece.bytes()[span.start..span.end])?;
     Some(not_text(piece, span, at, length, true))
+}
+
+/// A quote of record 1 that takes other lines along, which are no name, or ends nowhere.
+pub(crate) fn torn_head(piece: &Piece, span: Span, dialect: &Dialect) -> Option<Error> {
+    if dialect.family != Family::Csv {
+        return None;
+    }
+    let bytes = &piece.bytes()[span.start..span.end];
+    let before = &bytes[..open_quote(bytes, dialect)?];
+    let mut fields = Vec::new();
+    // A field that begins with its quote is not there yet.
+    let _ = Splitter::new(before, dialect, piece.eol).next_record(&mut fields);
+    let detail =
+        format!("field {} of record 1 opens a quote that its line does not close", fields.len().max(1));
+    let fault = Fault { span, reason: FaultReason::OpenQuote };
+    Some(unsplit(piece, &fault, quote_left_open(piece, span, dialect)).with_detail(detail))
 }
 
 /// Where the first bytes stand that are not UTF-8 or are NUL, and how many they are.

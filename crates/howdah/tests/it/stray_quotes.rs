@@ -334,3 +334,47 @@ fn an_error_names_the_line_on_which_the_quote_was_opened() {
         }
     }
 }
+
+#[test]
+fn a_quote_that_takes_rows_into_the_header_is_an_error_whatever_is_to_become_of_bad_records() {
+    let database = Database::new();
+    database.sql("CREATE TABLE there (id text, name text); CREATE TABLE numbers (a int, b int)");
+    for (text, field) in [
+        // Never closed; closed by a good field's; behind text; first.
+        ("id,\"name\n1,a\n2,b\n", 2),
+        ("id,\"name\n1,\"a\"\n2,b\n", 2),
+        ("id,name\"\n1,a\n2,b\"\n3,c\n", 2),
+        ("\"id,name\n1,a\n2,b\n", 1),
+    ] {
+        let file = database.file("data.csv", text);
+        for table in ["there", "made"] {
+            for on_error in [OnError::Stop, OnError::Ignore] {
+                for (header, columns) in [
+                    (HeaderOption::Auto, None),
+                    (HeaderOption::Yes, None),
+                    (HeaderOption::Yes, Some(vec!["id".to_owned(), "name".to_owned()])),
+                ] {
+                    let mut wanted = tolerant(&database, &file).on_error(on_error);
+                    wanted.target.table = options(&file, table).target.table;
+                    wanted.columns.header = header;
+                    wanted.columns.column_list = columns;
+                    let error = try_load(&database, &wanted).unwrap_err();
+                    let says = (error.message(), error.location().and_then(|at| at.line));
+                    assert_eq!(says, ("unterminated CSV quoted field", Some(1)), "{text:?}: {wanted:?}");
+                    let detail =
+                        format!("field {field} of record 1 opens a quote that its line does not close");
+                    assert_eq!(error.detail().unwrap(), detail, "{text:?}: {wanted:?}");
+                }
+            }
+        }
+    }
+    assert_eq!(database.sql("SELECT to_regclass('made'), count(*) FROM there"), "|0");
+    // A first row is one that can be left out, and a name may go over several lines.
+    let mut wanted = tolerant(&database, &database.file("rows.csv", "\"1,2\n3,4\n"));
+    wanted.target.table = options("", "numbers").target.table;
+    wanted.columns.header = HeaderOption::Auto;
+    assert_eq!(load(&database, &wanted).rows, 1);
+    let wide = database.file("wide.csv", "id,\"the\nname\"\n1,a\n");
+    assert_eq!(load(&database, &options(&wide, "wide")).rows, 1);
+    assert_eq!(database.sql("SELECT \"the\nname\" FROM wide"), "a");
+}

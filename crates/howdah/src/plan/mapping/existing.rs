@@ -31,7 +31,7 @@ pub(crate) fn for_existing(
 ) -> Result<Mapping, Error> {
     let decision = head.header_of_existing(table, options)?;
     let is_header = decision.is_header();
-    head.must_be_text(is_header, options)?;
+    head.must_be_names(is_header, options)?;
     let (mut problems, mut pairs, mut empty_end) = (Vec::new(), Vec::new(), None);
     let file_column = file_column_of(table, options)?;
     let insertable = insertable(table, file_column);

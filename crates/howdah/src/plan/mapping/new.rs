@@ -20,8 +20,8 @@ use crate::plan::pair::Pair;
 /// One usage error that lists every name that cannot be a column.
 pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
     if head.first.is_empty() {
-        if let Some(fault) = &head.fault {
-            return Err(fault.clone());
+        if let Some(wrong) = head.torn.as_ref().or(head.fault.as_ref()) {
+            return Err(wrong.clone());
         }
         let hint = if head.has_keys {
             "create the table first, or name a file with at least one object that has a key"
@@ -32,7 +32,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     }
     let decision = head.header_of_new(options.columns.header);
     let is_header = decision.is_header();
-    head.must_be_text(is_header, options)?;
+    head.must_be_names(is_header, options)?;
     let (mut problems, mut pairs, mut told, mut empty_end) = (Vec::new(), Vec::new(), None, None);
     if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
