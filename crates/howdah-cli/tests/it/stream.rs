@@ -4,6 +4,7 @@ mod bad_records;
 mod resumed;
 mod rotated;
 mod state_table;
+mod stray_quotes;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};

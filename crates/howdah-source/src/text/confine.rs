@@ -30,6 +30,13 @@ pub(super) struct Cut {
     pub(super) strays: Vec<usize>,
 }
 
+/// No cut can be made yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Uncut {
+    /// Nor will it be, before a quote or an escape comes.
+    pub(super) is_quoted: bool,
+}
+
 /// What of a window is to be looked at.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
@@ -41,10 +48,14 @@ pub(super) struct Reach {
     pub(super) is_longest: bool,
 }
 
-/// The cut of `window`, which starts a record; `None` where more of the input is needed.
-pub(super) fn cut(window: &[u8], form: RecordForm<'_>, reach: Reach) -> Option<Cut> {
+/// The cut of `window`, which starts a record.
+///
+/// # Errors
+/// More of the input is needed.
+pub(super) fn cut(window: &[u8], form: RecordForm<'_>, reach: Reach) -> Result<Cut, Uncut> {
     let line_end = form.eol.last_byte();
     let mut strays = Vec::new();
+    let mut uncut = Uncut { is_quoted: false };
     let mut at = 0;
     let end = loop {
         let limit = if at == 0 { window.len() } else { reach.target.clamp(at, window.len().max(at)) };
@@ -59,7 +70,7 @@ pub(super) fn cut(window: &[u8], form: RecordForm<'_>, reach: Reach) -> Option<C
         let start = last_line_end(at, at + quoted).map_or(at, |last| at + last + 1);
         at = match extent(window, start, form, reach.is_end) {
             Extent::Record { end, .. } => end,
-            Extent::Open { next_line: Some(next_line) } if reach.is_longest && start == 0 => {
+            Extent::Open { next_line: Some(next_line), .. } if reach.is_longest && start == 0 => {
                 strays.push(start);
                 next_line
             }
@@ -67,8 +78,11 @@ pub(super) fn cut(window: &[u8], form: RecordForm<'_>, reach: Reach) -> Option<C
                 strays.push(start);
                 next_line
             }
-            Extent::Open { .. } => break start,
+            Extent::Open { is_quoted, .. } => {
+                uncut = Uncut { is_quoted };
+                break start;
+            }
         };
     };
-    (end > 0 || window.is_empty() && reach.is_end).then_some(Cut { end, strays })
+    if end > 0 || window.is_empty() && reach.is_end { Ok(Cut { end, strays }) } else { Err(uncut) }
 }

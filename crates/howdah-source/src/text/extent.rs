@@ -17,8 +17,9 @@ pub(super) enum Extent {
     Record { end: usize, fields: usize },
     /// Lines that are no record: a quote of the first one, which ends before `next_line`, is a stray.
     Stray { next_line: usize },
-    /// The window ends before that is known; `next_line`, if it goes over several lines.
-    Open { next_line: Option<usize> },
+    /// The window ends before that is known; `next_line`, if it goes over several lines. `is_quoted`: nothing but a quote or an
+    /// escape can change that.
+    Open { next_line: Option<usize>, is_quoted: bool },
 }
 
 /// The record that starts at `start`. `is_end`: the input ends where `window` does.
@@ -102,7 +103,8 @@ impl FieldWalk<'_> {
             let Some(found) = found else {
                 self.at = self.window.len();
                 self.is_ragged = true;
-                return Err(if self.is_end { self.ended() } else { self.open() });
+                let within = Extent::Open { next_line: self.next_line, is_quoted: true };
+                return Err(if self.is_end { self.ended() } else { within });
             };
             self.at += found;
             let (byte, next) = (rest[found], rest.get(found + 1));
@@ -151,7 +153,7 @@ impl FieldWalk<'_> {
     }
 
     fn open(&self) -> Extent {
-        Extent::Open { next_line: self.next_line }
+        Extent::Open { next_line: self.next_line, is_quoted: false }
     }
 }
 

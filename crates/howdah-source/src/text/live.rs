@@ -9,10 +9,16 @@ use crate::Piece;
 use crate::Splitter;
 use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
-use crate::text::line_end::first_eol;
+use crate::text::confine::{self, Cut, Reach, Widths};
+use crate::text::extent::RecordForm;
+use crate::text::line_end::{first_eol, first_line_end};
 use crate::text::record_ends::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What a record over several lines may come to where stray quotes are kept to their lines: nothing behind it is read before its
+/// last quote comes, so that so much is held of a stream, and so late are the records behind a stray quote at most.
+pub const MOST_CONFINED_BYTES: usize = 16 * 1024 * 1024;
 
 /// A cutter that is given bytes as they come. Pieces depend on timing, records do not.
 pub struct LiveCutter {
@@ -23,6 +29,12 @@ pub struct LiveCutter {
     held: Vec<u8>,
     /// No record ends in so many bytes of it.
     searched: usize,
+    /// Nor behind them, before a quote or an escape comes.
+    is_quoted: bool,
+    /// Where stray quotes are kept to their lines.
+    widths: Option<Widths>,
+    /// As [`MOST_CONFINED_BYTES`].
+    most_confined: usize,
     byte_offset: u64,
     line: u64,
     started: bool,
@@ -38,11 +50,21 @@ impl LiveCutter {
             eol: None,
             held: Vec::new(),
             searched: 0,
+            is_quoted: false,
+            widths: None,
+            most_confined: MOST_CONFINED_BYTES,
             byte_offset,
             line,
             started: byte_offset > 0,
             ended: false,
         }
+    }
+
+    /// Keeps stray quotes of CSV to their lines from here on, as [`Cutter::confining_stray_quotes`](crate::Cutter) does, but for
+    /// the most that a record over several lines may come to: [`MOST_CONFINED_BYTES`].
+    pub fn confine_stray_quotes(&mut self, widths: Option<Widths>) {
+        self.widths = widths;
+        self.forget_search();
     }
 
     /// The input.
@@ -54,7 +76,7 @@ impl LiveCutter {
     pub fn set_dialect(&mut self, dialect: Arc<Dialect>) {
         self.dialect = dialect;
         self.eol = None;
-        self.searched = 0;
+        self.forget_search();
     }
 
     /// Where bytes that came are to be added.
@@ -72,18 +94,20 @@ impl LiveCutter {
     /// # Errors
     /// As [`LiveCutter::cut`].
     pub fn first(&mut self, is_end: bool) -> Result<Option<Piece>, Error> {
-        let Some(end) = self.whole_records(is_end)? else { return Ok(None) };
+        let Some(Cut { end, strays }) = self.whole_records(is_end)? else { return Ok(None) };
         // What was looked at will be looked at again.
-        self.searched = 0;
-        let mut splitter = Splitter::new(&self.held[..end], &self.dialect, self.eol.unwrap_or(Eol::Nl));
+        self.forget_search();
+        let mut piece = self.piece(self.held[..end].to_vec(), strays);
+        let mut splitter = Splitter::of(&piece, &self.dialect);
         // A record that is bad is the first all the same.
         let _ = splitter.next_record(&mut Vec::new());
-        let first = self.held[..splitter.position()].to_vec();
-        Ok((!first.is_empty()).then(|| self.piece(first)))
+        let end = splitter.position();
+        piece.truncate(end);
+        Ok((end > 0).then_some(piece))
     }
 
-    /// Cuts off all whole records that are held; `None` when there is none. `is_end`: nothing will follow, and an unfinished line is
-    /// a record too.
+    /// Cuts off whole records that are held; `None` when there is none any more. `is_end`: nothing will follow, and an unfinished
+    /// line is a record too.
     ///
     /// # Errors
     /// A record of 1 GiB or more.
@@ -92,10 +116,10 @@ impl LiveCutter {
             self.held.clear();
             return Ok(None);
         }
-        let Some(end) = self.whole_records(is_end)? else { return Ok(None) };
+        let Some(Cut { end, strays }) = self.whole_records(is_end)? else { return Ok(None) };
         let rest = self.held.split_off(end);
         let mut records = std::mem::replace(&mut self.held, rest);
-        self.searched = 0;
+        self.forget_search();
         let eol = self.eol.unwrap_or(Eol::Nl);
         if self.dialect.family == Family::Text
             && let Some(marker) = end_of_data(&records, eol)
@@ -109,46 +133,109 @@ impl LiveCutter {
         }
         let length = records.len() as u64;
         let lines = memchr::memchr_iter(eol.last_byte(), &records).count() as u64;
-        let piece = self.piece(records);
+        let piece = self.piece(records, strays);
         self.started = true;
         self.byte_offset += length;
         self.line += lines;
         Ok(Some(piece))
     }
 
-    fn piece(&self, records: Vec<u8>) -> Piece {
+    /// Cuts off the whole lines of what is held of an input that ends within one, where stray quotes are kept to their lines;
+    /// `None` when there is none any more.
+    ///
+    /// # Errors
+    /// As [`LiveCutter::cut`].
+    pub fn cut_lines(&mut self) -> Result<Option<Piece>, Error> {
+        let last = self.eol.and_then(|eol| memchr::memrchr(eol.last_byte(), &self.held));
+        let Some(last) = last.filter(|_| self.is_confining()) else { return Ok(None) };
+        let unfinished = self.held.split_off(last + 1);
+        let lines = self.cut(true);
+        self.held.extend_from_slice(&unfinished);
+        lines
+    }
+
+    fn piece(&self, records: Vec<u8>, strays: Vec<usize>) -> Piece {
         let origin = Origin {
             source: self.source.clone(),
             byte_offset: self.byte_offset,
             first_line: self.line,
             lines: None,
         };
-        Piece::of(records, origin, self.eol.unwrap_or(Eol::Nl), !self.started)
+        let piece = Piece::of(records, origin, self.eol.unwrap_or(Eol::Nl), !self.started);
+        Piece { strays, ..piece }
+    }
+
+    fn is_confining(&self) -> bool {
+        self.widths.is_some() && self.dialect.family == Family::Csv
+    }
+
+    fn forget_search(&mut self) {
+        (self.searched, self.is_quoted) = (0, false);
     }
 
     /// The end of the last whole record that is held.
-    fn whole_records(&mut self, is_end: bool) -> Result<Option<usize>, Error> {
+    fn whole_records(&mut self, is_end: bool) -> Result<Option<Cut>, Error> {
         if !self.drop_mark(is_end) {
             return Ok(None);
         }
         // A record ends with a line, so what came without a line end changes nothing.
-        let has_line_end = memchr::memchr2(b'\n', b'\r', &self.held[self.searched..]).is_some();
-        if !is_end && !has_line_end {
+        let [one, other] =
+            if self.is_quoted { [self.dialect.quote, self.dialect.escape] } else { [b'\n', b'\r'] };
+        let may_end = memchr::memchr2(one, other, &self.held[self.searched..]).is_some();
+        let is_too_long = self.is_quoted && self.held.len() >= self.most_confined;
+        if !(is_end || may_end || is_too_long) {
             return self.wait();
+        }
+        if self.is_confining() {
+            return self.confined_records(is_end);
         }
         if self.eol.is_none() {
             self.eol = first_eol(&self.held, &self.dialect, is_end);
         }
         if is_end {
-            return Ok((!self.held.is_empty()).then_some(self.held.len()));
+            let end = self.held.len();
+            return Ok((end > 0).then(|| Cut { end, strays: Vec::new() }));
         }
         match self.eol.and_then(|eol| last_record_end(&self.held, &self.dialect, eol)) {
-            Some(end) => Ok(Some(end)),
+            Some(end) => Ok(Some(Cut { end, strays: Vec::new() })),
             None => self.wait(),
         }
     }
 
-    fn wait(&mut self) -> Result<Option<usize>, Error> {
+    /// The same where stray quotes are kept to their lines. It depends on the input alone: of a record over several lines no more is
+    /// looked at than it may come to, however much came at once.
+    fn confined_records(&mut self, is_end: bool) -> Result<Option<Cut>, Error> {
+        let (held, most) = (&self.held, self.most_confined);
+        if held.is_empty() {
+            return Ok(None);
+        }
+        if self.eol.is_none() {
+            let start = &held[..held.len().min(most)];
+            self.eol = first_eol(start, &self.dialect, is_end && start.len() == held.len());
+        }
+        if self.eol.is_none() && (is_end || held.len() >= most) {
+            // Record 1 has no end, so any line end counts.
+            self.eol = first_line_end(held).or(is_end.then_some(Eol::Nl));
+        }
+        let Some(eol) = self.eol else { return self.wait() };
+        let mut end = held.len();
+        if end > most {
+            // One line may be longer.
+            end = memchr::memchr(eol.last_byte(), held).map_or(end, |line_end| most.max(line_end + 1));
+        }
+        let width = self.widths.as_ref().and_then(|widths| widths.of(&self.source, None));
+        let form = RecordForm { dialect: &self.dialect, eol, width };
+        let reach = Reach { target: end, is_end: is_end && end == held.len(), is_longest: end >= most };
+        match confine::cut(&held[..end], form, reach) {
+            Ok(cut) => Ok(Some(cut)),
+            Err(uncut) => {
+                self.is_quoted = uncut.is_quoted;
+                self.wait()
+            }
+        }
+    }
+
+    fn wait(&mut self) -> Result<Option<Cut>, Error> {
         // The last byte may be half of a line end.
         self.searched = self.held.len().saturating_sub(1);
         if self.held.len() < MAX_RECORD_BYTES {
@@ -168,7 +255,7 @@ impl LiveCutter {
         }
         if self.held.starts_with(BOM) {
             self.held.drain(..BOM.len());
-            self.searched = 0;
+            self.forget_search();
             self.byte_offset = BOM.len() as u64;
         }
         is_end || self.held.is_empty() || !BOM.starts_with(&self.held)
@@ -176,75 +263,4 @@ impl LiveCutter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cutter(dialect: Dialect) -> LiveCutter {
-        LiveCutter::new("f".into(), Arc::new(dialect), 0, 1)
-    }
-
-    /// The pieces that come out when `text` comes in steps of `step` bytes, with their places.
-    fn cut(text: &str, step: usize, dialect: Dialect) -> Vec<(u64, u64, String)> {
-        let mut cutter = cutter(dialect);
-        let mut pieces = Vec::new();
-        let mut keep = |piece: Option<Piece>| {
-            if let Some(piece) = piece {
-                let text = String::from_utf8_lossy(piece.bytes()).into_owned();
-                pieces.push((piece.origin.byte_offset, piece.origin.first_line, text));
-            }
-        };
-        for bytes in text.as_bytes().chunks(step) {
-            cutter.held().extend_from_slice(bytes);
-            keep(cutter.cut(false).unwrap());
-        }
-        keep(cutter.cut(true).unwrap());
-        pieces
-    }
-
-    #[test]
-    fn a_record_is_never_cut_however_its_bytes_come() {
-        let text = "a,b\r\n1,\"x\r\ny\"\r\n2,\"\"\"\r\n\"\r\nlast";
-        let whole: Vec<_> =
-            [(0, 1, "a,b\r\n"), (5, 2, "1,\"x\r\ny\"\r\n"), (15, 4, "2,\"\"\"\r\n\"\r\n"), (25, 6, "last")]
-                .map(|(at, line, text): (u64, u64, &str)| (at, line, text.to_owned()))
-                .into();
-        assert_eq!(cut(text, 1, Dialect::default()), whole);
-        for step in 2..text.len() + 1 {
-            let pieces = cut(text, step, Dialect::default());
-            for piece in &pieces {
-                assert!(
-                    whole.iter().any(|(at, line, _)| (at, line) == (&piece.0, &piece.1)),
-                    "{step}: {piece:?}"
-                );
-            }
-            assert_eq!(pieces.iter().map(|piece| &*piece.2).collect::<String>(), text, "{step}");
-        }
-    }
-
-    #[test]
-    fn the_first_record_is_shown_and_stays() {
-        let mut cutter = cutter(Dialect::default());
-        cutter.held().extend_from_slice(b"\xEF\xBB");
-        assert!(cutter.first(false).unwrap().is_none());
-        cutter.held().extend_from_slice(b"\xBFa,\"b\n");
-        assert!(cutter.first(false).unwrap().is_none());
-        cutter.held().extend_from_slice(b"c\"\n1,2\n3");
-        assert_eq!(cutter.first(false).unwrap().unwrap().bytes(), b"a,\"b\nc\"\n");
-        let piece = cutter.cut(false).unwrap().unwrap();
-        assert_eq!((piece.bytes(), piece.origin.byte_offset), (&b"a,\"b\nc\"\n1,2\n"[..], 3));
-        assert!(piece.starts_input);
-        assert_eq!(cutter.cut(true).unwrap().unwrap().bytes(), b"3");
-    }
-
-    #[test]
-    fn the_line_that_ends_the_data_of_copy_text_ends_it() {
-        let text = Dialect {
-            family: Family::Text,
-            delimiter: b'\t'.into(),
-            null: b"\\N".into(),
-            ..Dialect::default()
-        };
-        let pieces = cut("1\ta\\\nb\n\\.\nmore\n", 3, text);
-        assert_eq!(pieces.iter().map(|piece| &*piece.2).collect::<String>(), "1\ta\\\nb\n");
-    }
-}
+mod tests;

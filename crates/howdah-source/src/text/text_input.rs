@@ -186,7 +186,7 @@ impl TextInput {
             self.first_width = Some(fields);
         }
         form.width = widths.of(&self.name, self.first_width);
-        let Cut { end, strays } = confine::cut(window, form, reach)?;
+        let Cut { end, strays } = confine::cut(window, form, reach).ok()?;
         let is_whole = reach.is_end && end == window.len();
         let end = if is_whole { end } else { with_empty_lines_behind(window, end, form.eol) };
         Some(Cut { end, strays })

@@ -90,15 +90,22 @@ impl Carrier {
         loop {
             if arrival == Arrival::Truncated {
                 self.tell_of_loss(&name);
-            } else if let Some(piece) = self.intake.cutter.cut(arrival == Arrival::End)?
-                && let Proceed::End = self.piece(piece, file.clone(), on_error)?
-            {
-                return Ok(Ended::Failed);
+            } else {
+                while let Some(piece) = self.intake.cutter.cut(arrival == Arrival::End)? {
+                    if let Proceed::End = self.piece(piece, file.clone(), on_error)? {
+                        return Ok(Ended::Failed);
+                    }
+                }
             }
-            if arrival == Arrival::NextFile
-                && let Proceed::End = self.torn(file.take(), on_error)?
-            {
-                return Ok(Ended::Failed);
+            if arrival == Arrival::NextFile {
+                while let Some(piece) = self.intake.cutter.cut_lines()? {
+                    if let Proceed::End = self.piece(piece, file.clone(), on_error)? {
+                        return Ok(Ended::Failed);
+                    }
+                }
+                if let Proceed::End = self.torn(file.take(), on_error)? {
+                    return Ok(Ended::Failed);
+                }
             }
             if arrival == Arrival::End || self.intake.cutter.has_ended() {
                 return Ok(Ended::Input);
@@ -106,6 +113,7 @@ impl Carrier {
             if matches!(arrival, Arrival::NextFile | Arrival::Truncated) {
                 self.positions.leave();
                 self.intake.cutter = LiveCutter::new(name.clone(), self.dialect.clone(), 0, 1);
+                self.intake.cutter.confine_stray_quotes(self.plan.reading.widths());
             }
             if self.watch.control().is_cancelled() {
                 self.tell_of_rest();

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use howdah_source::Dialect;
 use howdah_source::text::live::LiveCutter;
+use howdah_source::{Dialect, Widths};
 
 use super::arrival::Arrival;
 use super::origin::Source;
@@ -13,7 +13,8 @@ use super::reading;
 use super::waiting::Waiting;
 use crate::control::Control;
 use crate::error::Error;
-use crate::options::{Format, LoadOptions};
+use crate::options::{Format, LoadOptions, OnError};
+use crate::plan::reading::ReadingPlan;
 
 /// An input and where in it one is.
 pub(super) struct Intake {
@@ -51,7 +52,8 @@ impl Intake {
         };
         let format = reading::format(options, file)?;
         let usual = Arc::new(Dialect::resolve(format.unwrap_or_default(), &options.input.dialect)?);
-        let cutter = LiveCutter::new(source_name(file), usual, 0, 1);
+        let mut cutter = LiveCutter::new(source_name(file), usual, 0, 1);
+        cutter.confine_stray_quotes((options.tolerance.on_error == OnError::Ignore).then(Widths::default));
         Ok(Intake {
             source,
             cutter,
@@ -139,14 +141,15 @@ impl Intake {
     ///
     /// # Errors
     /// The input has no places.
-    pub(super) fn go_on(&mut self, dialect: &Arc<Dialect>, control: &Control) -> Result<(), Error> {
+    pub(super) fn go_on(&mut self, reading: &ReadingPlan, control: &Control) -> Result<(), Error> {
         let Place { offset, line, .. } = self.start;
         if offset > 0 {
             self.source.seek(offset)?;
             // What was read of the start will not be written.
             control.rewind_to(0);
-            self.cutter = LiveCutter::new(self.cutter.name(), dialect.clone(), offset, line);
+            self.cutter = LiveCutter::new(self.cutter.name(), reading.dialect.clone(), offset, line);
         }
+        self.cutter.confine_stray_quotes(reading.widths());
         self.start.file = self.source.mark();
         Ok(())
     }

@@ -185,7 +185,7 @@ impl Stream<'_> {
         let options = reading.clone().format(format);
         let found = InputPlan::find_out(&mut intake.cutter, &usual, &table, &session, &options, is_end)?;
         self.tell(&found, &table);
-        intake.go_on(&found.dialect, self.watch.control())?;
+        intake.go_on(&found.plan.reading, self.watch.control())?;
         self.report.start_offset = intake.start.offset;
         let rejects = self.rejects(&found, &table, &options, intake.start.file.as_ref())?;
         let mut kept = Bookkeeping { rejects, state };
