@@ -38,6 +38,9 @@ pub(super) async fn prepare<'t>(
     if !matches!(table.kind.as_str(), "r" | "p") {
         return Ok(Err("it is no table with rows of its own".to_owned()));
     }
+    if let Some(why) = unfilled(table) {
+        return Ok(Err(why.to_owned()));
+    }
     let turns = Attachment::all_of(table).len() as f64 + 6.0;
     let most = (limits.bytes / (ROUNDS * turns * LOG_PER_BYTE)).clamp(LEAST, MOST);
     tell("reading rows of the table");
@@ -58,6 +61,21 @@ pub(super) async fn prepare<'t>(
         Err(why) => Err(why),
     };
     Ok(kept.map(|()| scratch))
+}
+
+/// Why no rows of the table can be led into a copy, whatever they are.
+fn unfilled(table: &TableFacts) -> Option<&'static str> {
+    let columns = table.columns.seen();
+    match columns.map(Vec::as_slice) {
+        _ if table.schema == "pg_catalog" => {
+            Some("it is a catalog of PostgreSQL's own, into which nobody loads")
+        }
+        Some([]) => Some("it has no columns, so that its rows hold nothing to load"),
+        Some(columns) if columns.iter().all(|column| column.is_generated) => {
+            Some("all its columns are generated, so that its rows hold nothing to load")
+        }
+        _ => None,
+    }
 }
 
 /// Why `count` rows of so many `bytes` show nothing, if so.

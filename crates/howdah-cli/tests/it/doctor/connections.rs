@@ -24,7 +24,7 @@ fn tried(report: &Value) -> Vec<u64> {
 }
 
 /// Why something was not measured.
-fn why(report: &Value, what: &str) -> String {
+pub(super) fn why(report: &Value, what: &str) -> String {
     let left_out = report["trials"]["not_measured"].as_array().unwrap();
     let found = left_out.iter().find(|left_out| left_out["what"] == what);
     found.map(|found| found["why"].as_str().unwrap().to_owned()).unwrap_or_default()

@@ -1,5 +1,7 @@
 //! States of a table.
 
+use super::connections::why;
+use super::measuring::measured;
 use super::{find, looked, server, statements};
 
 /// A state: what makes it, the table, the finding, a part of its evidence, and which of its remedies to run.
@@ -271,5 +273,25 @@ fn statements_of(finding: &serde_json::Value) -> String {
     match finding["remedies"][0]["action"]["kind"].as_str() {
         Some("sql") => statements(finding, 0),
         _ => String::new(),
+    }
+}
+
+#[test]
+fn a_table_whose_rows_hold_nothing_to_load_is_not_measured_and_why_is_said() {
+    let server = server();
+    server.sql(
+        "CREATE SCHEMA nothing; SET search_path = nothing; CREATE TABLE bare (); CREATE TABLE gone (a int);
+         INSERT INTO gone SELECT generate_series(1, 2000); ALTER TABLE gone DROP COLUMN a;
+         CREATE TABLE made (a int GENERATED ALWAYS AS (1) STORED);
+         INSERT INTO made SELECT FROM generate_series(1, 2000)",
+    );
+    for (table, says) in [
+        ("nothing.bare", "it has no columns, so that its rows hold nothing to load"),
+        ("nothing.gone", "it has no columns, so that its rows hold nothing to load"),
+        ("nothing.made", "all its columns are generated, so that its rows hold nothing to load"),
+        ("pg_catalog.pg_attribute", "it is a catalog of PostgreSQL's own, into which nobody loads"),
+    ] {
+        let report = measured(&server.conninfo(), table);
+        assert_eq!(why(&report, &format!("the table {table}")), says, "{report:#}");
     }
 }
