@@ -100,12 +100,33 @@ pub(crate) fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
+    if text.contains(is_hidden) {
+        return escaped_word(text);
+    }
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// An argument with what cannot be seen as escapes, which bash, zsh and newer POSIX shells read as the same bytes: `$'a\nb'`.
+fn escaped_word(text: &str) -> String {
+    let mut out = "$'".to_owned();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if is_hidden(c) => {
+                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     #[test]
     fn numbers_read_as_people_write_them() {
@@ -138,5 +159,10 @@ mod tests {
         assert_eq!(shell_word("db-1.example.com"), "db-1.example.com");
         assert_eq!(shell_word("it's $HOME"), r"'it'\''s $HOME'");
         assert_eq!(shell_word(""), "''");
+        let hidden = "a\n7\t\u{1b}7\u{202e}'\\ü$HOME";
+        assert_eq!(shell_word(hidden), r"$'a\n7\011\0337\342\200\256\'\\ü$HOME'");
+        let printed =
+            Command::new("bash").args(["-c", &format!("printf %s {}", shell_word(hidden))]).output();
+        assert_eq!(String::from_utf8(printed.unwrap().stdout).unwrap(), hidden);
     }
 }

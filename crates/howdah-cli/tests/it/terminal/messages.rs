@@ -272,6 +272,17 @@ fn the_line_that_shows_the_rows_works_where_it_is_pasted() {
 }
 
 #[test]
+fn the_line_that_shows_the_rows_holds_no_line_end_of_a_name() {
+    let terminal = Terminal::new();
+    terminal.file("people.csv", "id,name\n1,Ada\n");
+    let table = r#"$'"a\n\tb\'\\"'"#;
+    let load = format!("howdah load people.csv --table {table} 2>&1 | sed -n 's/^look: //p'");
+    let shown = terminal.run(&format!("look=$({load}); echo \"$look\"; eval \"$look\"")).shown;
+    assert!(shown.starts_with("psql") && shown.contains("| Ada"), "{shown}");
+    assert_eq!(shown.matches("look").count(), 0, "{shown}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_before_a_server_is_looked_for() {
     let terminal = Terminal::new();
     terminal.file("people.csv", PEOPLE);
