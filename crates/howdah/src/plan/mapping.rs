@@ -11,6 +11,7 @@ use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::Fit;
 pub(crate) use new::for_new;
 
+use crate::catalog::name::SYSTEM_COLUMNS;
 use crate::catalog::table::{Column, Table};
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
@@ -104,6 +105,15 @@ pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOpti
     };
     let expected = options.columns.column_list.as_ref().map(Vec::len).or(existing.map(insertable));
     if expected == Some(first.len()) { Fit::Count } else { Fit::Unknown }
+}
+
+/// Refuses the name of a column that every table has.
+fn check_file_column(options: &LoadOptions) -> Result<(), Error> {
+    let name = options.columns.file_column.as_deref().filter(|name| SYSTEM_COLUMNS.contains(name));
+    name.map_or(Ok(()), |name| {
+        let error = message![setting::FILE_COLUMN, format!(": every table has a column {name} of its own")];
+        Err(Error::usage(error).with_hint("it holds nothing of the input: choose another name"))
+    })
 }
 
 fn finish(

@@ -164,6 +164,8 @@ fn the_file_s_name_is_no_field_of_the_input() {
         ("t", "nope", "no column of public.t"),
         ("t", "b", "no column for text"),
         ("new", &"x".repeat(64), "64 bytes"),
+        ("t", "ctid", "file_column: every table has a column ctid of its own"),
+        ("new", "tableoid", "file_column: every table has a column tableoid of its own"),
     ] {
         let error = try_load(&database, &naming(table, name)).unwrap_err();
         assert!(error.kind() == ErrorKind::Usage && error.message().contains(says), "{error:?}");

@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 
 use super::mismatch::{misfit, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, finish};
+use super::{Mapping, check_file_column, finish};
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::catalog::{kept, name};
@@ -29,6 +29,7 @@ pub(crate) fn for_existing(
     table: &Table,
     options: &LoadOptions,
 ) -> Result<Mapping, Error> {
+    check_file_column(options)?;
     let decision = head.header_of_existing(table, options)?;
     let is_header = decision.is_header();
     head.must_be_names(is_header, options)?;

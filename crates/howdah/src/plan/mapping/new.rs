@@ -5,7 +5,7 @@ use howdah_source::layout::Layouts;
 
 use super::mismatch::{mismatch, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, finish};
+use super::{Mapping, check_file_column, finish};
 use crate::catalog::name;
 use crate::error::Error;
 use crate::options::LoadOptions;
@@ -30,6 +30,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
         };
         return Err(Error::usage("the input is empty: there is nothing to make a table from").with_hint(hint));
     }
+    check_file_column(options)?;
     let decision = head.header_of_new(options.columns.header);
     let is_header = decision.is_header();
     head.must_be_names(is_header, options)?;
