@@ -213,11 +213,13 @@ impl LiveCutter {
             let start = &held[..held.len().min(most)];
             self.eol = first_eol(start, &self.dialect, is_end && start.len() == held.len());
         }
-        if self.eol.is_none() && (is_end || held.len() >= most) {
-            // Record 1 has no end, so any line end counts.
-            self.eol = first_line_end(held).or(is_end.then_some(Eol::Nl));
-        }
-        let Some(eol) = self.eol else { return self.wait() };
+        // While record 1 has no end, its quote may be a stray, and any line end counts. The last byte may be half of one.
+        let is_half = !is_end && held.last() == Some(&b'\r');
+        let any = || first_line_end(held).or(is_end.then_some(Eol::Nl)).filter(|_| !is_half);
+        let Some(eol) = self.eol.or_else(any) else {
+            self.is_quoted = false;
+            return self.wait();
+        };
         let mut end = held.len();
         if end > most {
             // One line may be longer.
@@ -227,7 +229,10 @@ impl LiveCutter {
         let form = RecordForm { dialect: &self.dialect, eol, width };
         let reach = Reach { target: end, is_end: is_end && end == held.len(), is_longest: end >= most };
         match confine::cut(&held[..end], form, reach) {
-            Ok(cut) => Ok(Some(cut)),
+            Ok(cut) => {
+                self.eol = Some(eol);
+                Ok(Some(cut))
+            }
             Err(uncut) => {
                 self.is_quoted = uncut.is_quoted;
                 self.wait()

@@ -109,6 +109,32 @@ fn a_stray_quote_costs_its_line_however_the_bytes_come() {
 }
 
 #[test]
+fn a_stray_quote_in_the_first_line_is_known_before_the_end() {
+    for (text, strays, cut) in [
+        ("1,\"x\n2,\"y\"\n", 1, "1,\"x\n2,\"y\"\n"),
+        ("1,\"x\r\n2,\"y\"\r\n", 1, "1,\"x\r\n2,\"y\"\r\n"),
+        ("\"1\nx\",\"y\"\r\n2,", 0, "\"1\nx\",\"y\"\r\n"),
+    ] {
+        for step in 1..text.len() + 1 {
+            let mut cutter = cutter(Dialect::default());
+            cutter.confine_stray_quotes(Some(Widths { usual: Some(2), ..Widths::default() }));
+            let mut pieces = Vec::new();
+            for bytes in text.as_bytes().chunks(step) {
+                cutter.held().extend_from_slice(bytes);
+                pieces.extend(std::iter::from_fn(|| cutter.cut(false).unwrap()));
+            }
+            let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes().to_vec()).collect();
+            assert_eq!(String::from_utf8(bytes).unwrap(), cut, "{step}");
+            assert_eq!(
+                pieces.iter().map(|piece| piece.strays.len()).sum::<usize>(),
+                strays,
+                "{text:?} by {step}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_first_record_is_shown_and_stays() {
     let mut cutter = cutter(Dialect::default());
     cutter.held().extend_from_slice(b"\xEF\xBB");
