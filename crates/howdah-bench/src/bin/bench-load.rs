@@ -1,8 +1,8 @@
-//! Measures howdah's promises: the scenario `promises`, with a howdah, a server and psql that can be chosen.
+//! Measures howdah's promises: the scenarios `promises`, with a howdah, a server and psql that can be chosen, and `keyed`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program tells its user how it goes")]
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -13,8 +13,9 @@ use howdah_bench::command::Programs;
 use howdah_bench::error::Error;
 use howdah_bench::record::Record;
 use howdah_bench::runner::{self, Event};
+use howdah_bench::scenario::Scenario;
 use howdah_bench::scenarios::{self, Scale};
-use howdah_bench::{environment, machine, report, worker};
+use howdah_bench::{environment, keyed, machine, report, worker};
 
 const SCENARIO: &str = "promises";
 
@@ -53,9 +54,16 @@ struct Measurement {
     /// Rounds after the warm-up
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: u32,
-    /// Measure only this; may be given several times
-    #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(sections()))]
+    /// Measure only this; may be given several times. keyed is all of tables with keys but the grids, hours of it;
+    /// without --only tables with keys are not measured
+    #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(choices()))]
     only: Vec<String>,
+    /// Another howdah, which loads into tables with keys beside the one that is measured
+    #[arg(long, value_name = "PATH")]
+    beside: Option<PathBuf>,
+    /// Go on where an earlier measurement with the same output was stopped
+    #[arg(long)]
+    resume: bool,
     /// Little data and two rounds: shows that everything runs, the figures mean nothing
     #[arg(long)]
     quick: bool,
@@ -73,9 +81,17 @@ struct Measurement {
     seed: u64,
 }
 
+/// The sections of the scenario that is measured as cells.
 fn sections() -> Vec<&'static str> {
-    let scenario = scenarios::find(SCENARIO);
-    scenario.map_or_else(Vec::new, |it| it.sections.iter().map(|section| section.name).collect())
+    scenarios::find(SCENARIO).map_or_else(Vec::new, names)
+}
+
+fn names(scenario: &Scenario) -> Vec<&'static str> {
+    scenario.sections.iter().map(|section| section.name).collect()
+}
+
+fn choices() -> Vec<&'static str> {
+    [sections(), vec![keyed::NAME], names(&keyed::SCENARIO), keyed::GRIDS.to_vec()].concat()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the order comes from the runner that started us")]
@@ -96,35 +112,34 @@ fn main() -> ExitCode {
 
 /// Measures, writes the report into the output directory and tells how it goes. False when a run came to nothing.
 fn measure(options: &Measurement) -> Result<bool, Error> {
-    let programs = programs(options)?;
-    let version = programs.howdah.first().map(|howdah| machine::version(howdah.as_ref()));
-    let facts = environment::describe(options.conninfo.as_deref(), &version.unwrap_or_default())?;
+    let is_wanted = |scenario: &Scenario| {
+        options.only.iter().any(|name| *name == scenario.name || names(scenario).contains(&name.as_str()))
+    };
+    let is_grid = |name: &String| keyed::GRIDS.contains(&name.as_str());
+    let tables_with_keys = is_wanted(&keyed::SCENARIO) || options.only.iter().any(is_grid);
+    let promises = promises()?;
+    if tables_with_keys && (options.conninfo.is_some() || options.only.is_empty() || is_wanted(promises)) {
+        let why = "tables with keys are measured by themselves and on a server of our own: without -d and other sections";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    let (howdah, programs) = programs(options)?;
+    let version = machine::version(howdah.as_ref());
+    let facts = environment::describe(options.conninfo.as_deref(), &version)?;
     println!("{facts}");
 
-    let scenario =
-        scenarios::find(SCENARIO).ok_or_else(|| Error::Usage(format!("there is no scenario {SCENARIO}")))?;
-    let scale = Scale { quick: options.quick, rows: None, cores: options.jobs };
-    let mut cells = scenarios::cells(scenario, &scale);
-    cells.retain(|cell: &Cell| options.only.is_empty() || options.only.iter().any(|it| it == cell.section));
-    let settings = runner::Options {
-        output: options.output.clone(),
-        scratch: options.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("howdah-bench")),
-        repeat: if options.quick { 2 } else { options.rounds },
-        warm_up: true,
-        quick: options.quick,
-        max_seconds: f64::from(u32::MAX),
-        conninfo: options.conninfo.clone(),
-        server_pid: options.server_pid,
-        seed: options.seed,
-        resume: false,
-        programs,
+    let (scenario, records) = if tables_with_keys {
+        (keyed::SCENARIO, keyed::measure(&keyed_options(options, &howdah), &Control::new(), &mut tell)?)
+    } else {
+        (*promises, load_cells(options, programs, promises)?)
     };
-    let records = runner::run(&cells, &settings, &Control::new(), &mut tell)?;
 
     let environment = format!("{}\n{facts}", how(options));
-    report::write(&options.output, &records, &[*scenario], &environment)?;
-    if let Some(promises) = report::promises(&records, &[*scenario]) {
+    report::write(&options.output, &records, &[scenario], &environment)?;
+    if let Some(promises) = report::promises(&records, &[scenario]) {
         println!("\n{promises}");
+    }
+    if let Some(verdict) = keyed::verdict(&records) {
+        println!("\n{verdict}");
     }
     println!("raw runs, summary.md and report.html are in {}", options.output.display());
     let failed: Vec<&Record> = records.iter().filter(|record| !record.outcome.counts()).collect();
@@ -135,7 +150,49 @@ fn measure(options: &Measurement) -> Result<bool, Error> {
     Ok(failed.is_empty())
 }
 
-fn programs(options: &Measurement) -> Result<Programs, Error> {
+fn promises() -> Result<&'static Scenario, Error> {
+    scenarios::find(SCENARIO).ok_or_else(|| Error::Usage(format!("there is no scenario {SCENARIO}")))
+}
+
+fn load_cells(options: &Measurement, programs: Programs, scenario: &Scenario) -> Result<Vec<Record>, Error> {
+    let scale = Scale { quick: options.quick, rows: None, cores: options.jobs };
+    let mut cells = scenarios::cells(scenario, &scale);
+    cells.retain(|cell: &Cell| options.only.is_empty() || options.only.iter().any(|it| it == cell.section));
+    let settings = runner::Options {
+        output: options.output.clone(),
+        scratch: options.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("howdah-bench")),
+        repeat: rounds(options),
+        warm_up: true,
+        quick: options.quick,
+        max_seconds: f64::from(u32::MAX),
+        conninfo: options.conninfo.clone(),
+        server_pid: options.server_pid,
+        seed: options.seed,
+        resume: options.resume,
+        programs,
+    };
+    runner::run(&cells, &settings, &Control::new(), &mut tell)
+}
+
+fn rounds(options: &Measurement) -> u32 {
+    if options.quick { 2 } else { options.rounds }
+}
+
+fn keyed_options(options: &Measurement, howdah: &Path) -> keyed::KeyedOptions {
+    let all = options.only.iter().any(|name| name == keyed::NAME);
+    keyed::KeyedOptions {
+        output: options.output.clone(),
+        howdah: howdah.to_owned(),
+        beside: options.beside.clone(),
+        only: if all { Vec::new() } else { options.only.clone() },
+        rounds: rounds(options),
+        quick: options.quick,
+        seed: options.seed,
+        resume: options.resume,
+    }
+}
+
+fn programs(options: &Measurement) -> Result<(PathBuf, Programs), Error> {
     let myself = std::env::current_exe().map_err(Error::io("could not find this program"))?;
     let howdah = options.howdah.clone().unwrap_or_else(|| myself.with_file_name("howdah"));
     if !howdah.is_file() {
@@ -145,7 +202,9 @@ fn programs(options: &Measurement) -> Result<Programs, Error> {
         )));
     }
     let worker = vec![myself.into_os_string(), OsString::from("worker")];
-    Ok(Programs { howdah: vec![howdah.into_os_string()], worker, bin_dir: options.bin_dir.clone() })
+    let programs =
+        Programs { howdah: vec![howdah.clone().into_os_string()], worker, bin_dir: options.bin_dir.clone() };
+    Ok((howdah, programs))
 }
 
 /// What to type for the same measurement; without the connection, which may hold a password.

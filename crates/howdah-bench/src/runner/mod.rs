@@ -11,8 +11,6 @@ mod verify;
 mod watch;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -28,6 +26,7 @@ use crate::continuous::{Buffer, Offer, Peak, RowSchedule};
 use crate::dataset::{Checksum, Dataset};
 use crate::error::Error;
 use crate::input_files::InputFiles;
+use crate::raw::RawRuns;
 use crate::record::{Outcome, Record};
 use crate::rounds::orders;
 
@@ -103,19 +102,13 @@ pub fn run(
     control: &Control,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Vec<Record>, Error> {
-    std::fs::create_dir_all(&options.output)
-        .map_err(Error::io(format!("could not make {}", options.output.display())))?;
-    let path = options.output.join("raw.jsonl");
-    let mut records = if options.resume { read(&path)? } else { Vec::new() };
-    let mut file = OpenOptions::new();
-    file.create(true).write(true).append(options.resume).truncate(!options.resume);
-    let file = file.open(&path).map_err(Error::io(format!("could not open {}", path.display())))?;
+    let (raw, mut records) = RawRuns::open(&options.output, options.resume)?;
     // Without them their cells are skipped, each with the reason.
     let contenders = contender::installed(Path::new(contender::AVAILABLE)).map_err(|error| error.to_string());
     let mut runner = Runner {
         options,
         scratch: InputFiles::new(&options.scratch, options.seed)?,
-        raw: BufWriter::new(file),
+        raw,
         sums: BTreeMap::new(),
         contenders,
         servers: Servers::new(
@@ -161,7 +154,7 @@ pub fn run(
                 };
                 record.repetition = repetition;
                 record.conditions.quick = options.quick;
-                runner.keep(&record)?;
+                runner.raw.keep(&record)?;
                 done += 1;
                 let each = clock.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
                 let left = each * u32::try_from(of - done).unwrap_or(u32::MAX);
@@ -171,23 +164,6 @@ pub fn run(
         }
     }
     Ok(records)
-}
-
-/// Reads the records of a directory of results.
-///
-/// # Errors
-/// The file cannot be read, or a line of it is no record. A file that is not there has no records.
-pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(format!("could not read {}", path.display()))(error)),
-    };
-    let line = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|error| Error::Usage(format!("{}, line {number}: {error}", path.display())))
-    };
-    (1..).zip(text.lines()).map(line).collect()
 }
 
 /// The numbers of a cell's runs; the warm-up is the one that is numbered 0.
@@ -232,7 +208,7 @@ impl Place {
 struct Runner<'a> {
     options: &'a Options,
     scratch: InputFiles,
-    raw: BufWriter<File>,
+    raw: RawRuns,
     contenders: Result<Vec<Contender>, String>,
     servers: Servers,
     /// Rows a second that buffers reached in this round of this section.
@@ -359,14 +335,6 @@ impl Runner<'_> {
         std::fs::set_permissions(&path, readable)
             .map_err(Error::io(format!("could not share {}", path.display())))?;
         Ok(path)
-    }
-
-    fn keep(&mut self, record: &Record) -> Result<(), Error> {
-        let written = serde_json::to_writer(&mut self.raw, record).map_err(Into::into);
-        written
-            .and_then(|()| self.raw.write_all(b"\n"))
-            .and_then(|()| self.raw.flush())
-            .map_err(Error::io("could not write raw.jsonl"))
     }
 }
 

@@ -10,7 +10,7 @@ use howdah_testkit::require::missing;
 use howdah_testkit::secrets::Guarded;
 
 /// A program that takes the arguments bench-load gives to howdah. `load` is what it does with `$file` and `$table`.
-fn stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
+pub(crate) fn stand_in(directory: &Path, psql: &Path, load: &str) -> PathBuf {
     let path = directory.join("howdah");
     let psql = psql.display();
     let script = format!(

@@ -7,5 +7,6 @@ mod contenders;
 mod continuous;
 mod dataset_loads;
 mod example;
+mod keyed;
 mod report;
 mod report_page;

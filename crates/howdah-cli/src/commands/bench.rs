@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use howdah::{Control, Error, ErrorKind};
 use howdah_bench::cell::Cell;
 use howdah_bench::command::Programs;
+use howdah_bench::raw;
 use howdah_bench::record::{Outcome, Record};
 use howdah_bench::runner::{self, Event, Options};
 use howdah_bench::scenario::Scenario;
@@ -117,7 +118,7 @@ fn measure(args: &BenchRun, console: Console) -> Result<u8, Error> {
         resume: args.resume,
         programs: programs()?,
     };
-    if !options.resume && options.output.join("raw.jsonl").exists() {
+    if !options.resume && options.output.join(raw::FILE).exists() {
         return Err(Error::usage(format!("{} holds results already", options.output.display()))
             .with_hint("add --resume to go on with them, or -o DIR to keep both"));
     }
@@ -164,7 +165,7 @@ fn compare(before: &Path, after: &Path, console: Console) -> Result<u8, Error> {
 }
 
 fn results(directory: &Path) -> Result<Vec<Record>, Error> {
-    let records = runner::read(&directory.join("raw.jsonl")).map_err(failed)?;
+    let records = raw::read(&directory.join(raw::FILE)).map_err(failed)?;
     if records.is_empty() {
         return Err(Error::usage(format!("{} holds no results", directory.display())));
     }
