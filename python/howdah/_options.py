@@ -161,7 +161,7 @@ class Options(TypedDict, total=False):
         bool | None, "COPY FREEZE, into a table made or truncated by this load. Default: False."
     ]
     indexes: Annotated[
-        Literal["keep", "rebuild"] | None,
+        Literal["keep", "rebuild", "auto"] | None,
         "Whether a table's indexes are kept, or dropped and built again behind the rows. Default: 'keep'.",
     ]
     disable_triggers: Annotated[

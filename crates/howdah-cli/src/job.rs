@@ -55,6 +55,7 @@ pub(crate) fn load_options(args: &Load) -> Result<LoadOptions, Error> {
     writing.indexes = match args.writing.indexes {
         IndexesArg::Keep => Indexes::Keep,
         IndexesArg::Rebuild => Indexes::Rebuild,
+        IndexesArg::Auto => Indexes::Auto,
     };
     writing.disable_triggers = args.writing.disable_triggers;
     writing.write_path = match args.writing.write_path {

@@ -120,6 +120,7 @@ mod tests {
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
             rebuilt: vec!["t_name".into()],
+            rebuild_gain: Some(3.0),
             disabled_triggers: vec!["stamp".into(), "audit".into()],
             compression: Some("lz4 for payload".into()),
             sort: vec!["t_pkey".into(), "t_at".into()],

@@ -412,6 +412,8 @@ pub(crate) enum IndexesArg {
     Keep,
     /// Dropped, and built again after the rows: nobody else can read
     Rebuild,
+    /// Built again where that should take half the time, else kept
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@
 mod columns;
 mod constraints;
 mod fact;
+mod index_upkeep;
 mod indexes;
 mod place;
 mod replication;
@@ -21,6 +22,7 @@ use crate::error::{Error, ErrorKind};
 pub use columns::{ColumnFacts, SequenceFacts};
 pub use constraints::{CheckFacts, ForeignKeyFacts, TriggerFacts};
 pub use fact::{Fact, Unseen};
+pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
 pub use place::DiskFacts;
 pub use replication::{ArchiverFacts, PreparedTransaction, SlotFacts, StandbyFacts};

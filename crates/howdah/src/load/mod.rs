@@ -132,6 +132,7 @@ fn run(
                     report: &mut report,
                     is_format_said: said.input.format.is_some(),
                     because: Vec::new(),
+                    rebuild_gain: None,
                     header: None,
                 };
                 let done = runtime.block_on(load.run_watched());
@@ -176,6 +177,8 @@ struct Load<'a> {
     is_format_said: bool,
     /// Why columns of a new table are text, by their names.
     because: Vec<(String, Message)>,
+    /// How many times as fast the load would be that builds indexes again, where that was weighed.
+    rebuild_gain: Option<f64>,
     /// Whether record 1 was taken for a header, once that was found out.
     header: Option<HeaderDecision>,
 }

@@ -184,6 +184,9 @@ pub struct PlanSummary {
     /// Indexes and foreign keys that are dropped before the rows come and built again behind them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rebuilt: Vec<String>,
+    /// How many times as fast the load was estimated to be that builds indexes again; `None` where that was not weighed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild_gain: Option<f64>,
     /// Triggers that do not fire for the rows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disabled_triggers: Vec<String>,

@@ -404,3 +404,66 @@ fn rows_that_come_in_another_way_are_refused() {
     assert_eq!(load(&database, &rebuilding(&file, "t").mode(Mode::Replace)).rows, 1);
     assert_eq!(load(&database, &rebuilding(&file, "made").mode(Mode::Create)).rows, 1);
 }
+
+/// What was rebuilt, and the notice that says why indexes are built again or kept.
+fn decided(database: &Database, wanted: &LoadOptions) -> (Vec<String>, String) {
+    let (report, said) = try_load(database, wanted).unwrap_or_else(|error| panic!("{error:?}"));
+    let why = said.into_iter().find(|notice| notice.starts_with("indexes are ")).unwrap_or_default();
+    (report.plan.unwrap().rebuilt, why)
+}
+
+#[test]
+fn auto_builds_again_where_that_pays_and_disturbs_nobody() {
+    let database = Database::new();
+    let many: String = (0..200_000).fold("id,n,name\n".to_owned(), |mut csv, n| {
+        writeln!(csv, "{},{},name {n}", 1000 + n, n * 7919 % 200_000).unwrap();
+        csv
+    });
+    let many = database.file("many.csv", &many);
+    let few = database.file("few.csv", "id,n,name\n1000,1,few\n");
+    database.sql(
+        "CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent VALUES (1);
+         CREATE TABLE t (id int PRIMARY KEY, n int, name text, parent int DEFAULT 1 REFERENCES parent)
+             WITH (autovacuum_enabled = off);
+         CREATE INDEX of_n ON t (n); CREATE INDEX of_name ON t (name); CREATE INDEX of_all ON t (name, n, id);
+         INSERT INTO t SELECT n, n, 'old ' || n FROM generate_series(1, 100) n; VACUUM ANALYZE t",
+    );
+    let auto = |file: &str| rebuilding(file, "t").indexes(Indexes::Auto);
+    let kept = |wanted: &LoadOptions, because: &str| {
+        let (names, why) = decided(&database, &wanted.clone().dry_run(true));
+        assert_eq!(names, Vec::<String>::new());
+        assert!(why.starts_with("indexes are kept: ") && why.contains(because), "{why}");
+    };
+
+    kept(&auto(&few), "the input is small");
+    kept(&auto(&many).jobs(2), "more connections than the one");
+    kept(&auto(&many).mode(Mode::Upsert), "finds rows by them");
+    let (names, why) = decided(&database, &auto(&few).write_path(WritePath::InsertAutocommit));
+    assert_eq!(
+        (names.len(), database.sql("DELETE FROM t WHERE id = 1000 RETURNING name")),
+        (0, "few".into()),
+        "{why}"
+    );
+
+    for held in ["t", "parent"] {
+        let reader = Holder::new(&database, &format!("SELECT count(*) FROM {held}"));
+        kept(&auto(&many), "somebody else uses public.t");
+        reader.release();
+    }
+
+    let (names, why) = decided(&database, &auto(&many));
+    assert_eq!(names, ["t_pkey", "of_n", "of_name", "of_all", "t_parent_fkey"]);
+    assert!(why.starts_with("indexes are built again: estimated to be "), "{why}");
+    assert_eq!(database.sql("SELECT count(*) FROM t"), "200100");
+
+    // The same rows again, beside so many that they are few.
+    database.sql(
+        "INSERT INTO t SELECT n, n, 'more' FROM generate_series(1000000, 1400000) n;
+         DELETE FROM t WHERE id < 201000; VACUUM ANALYZE t",
+    );
+    let some: String = (0..60_000).fold("id,n,name\n".to_owned(), |mut csv, n| {
+        writeln!(csv, "{},{n},a longer name of the row {n}", 3000 + n).unwrap();
+        csv
+    });
+    kept(&auto(&database.file("some.csv", &some)), "times as fast");
+}

@@ -87,6 +87,7 @@ impl Load<'_> {
                 _ => None,
             },
             rebuilt: strategy.rebuild().map(Rebuild::names).unwrap_or_default(),
+            rebuild_gain: self.rebuild_gain,
             compression: creation
                 .and_then(|creation| creation.compression.as_ref())
                 .map(Compression::message),

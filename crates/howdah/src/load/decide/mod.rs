@@ -128,7 +128,7 @@ impl Load<'_> {
 
     /// Resolves where the rows go.
     async fn destination(
-        &self,
+        &mut self,
         existing: Option<Table>,
         found: Circumstances<'_>,
     ) -> Result<Destination, Error> {
@@ -151,18 +151,18 @@ impl Load<'_> {
         if let Some(table) = &existing {
             self.check_rights(connection, table, &mapping, apply.as_ref()).await?;
         }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let staged = apply.is_some();
+        let choose = |altered| jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered);
+        let disabled = "triggers are disabled and enabled again in the load's transaction";
+        let mut jobs = choose(found.triggers.map(|_| disabled))?;
         let rebuild = match existing.as_ref().or(landing.as_ref().map(|landing| &landing.into)) {
-            Some(table) => self.rebuild(connection, table).await?,
+            Some(table) => self.rebuild(found, table, jobs.count).await?,
             None => None,
         };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let altered = match (&rebuild, found.triggers) {
-            (Some(_), _) => Some("indexes are dropped and built again in the load's transaction"),
-            (None, Some(_)) => Some("triggers are disabled and enabled again in the load's transaction"),
-            (None, None) => None,
-        };
-        let staged = apply.is_some();
-        let mut jobs = jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered)?;
+        if rebuild.is_some() {
+            jobs = choose(Some("indexes are dropped and built again in the load's transaction"))?;
+        }
         let staging = match (apply, &existing) {
             (Some(apply), Some(table)) => {
                 let placing = Staging::place(connection, table, self.id, apply, &mapping, &mut jobs);

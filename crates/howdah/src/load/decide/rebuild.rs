@@ -1,14 +1,31 @@
 //! Whether the indexes of the table are dropped and built again around the rows.
 
 use howdah_connect::Connection;
-use howdah_message::setting;
+use howdah_message::{Message, setting};
+use tokio_postgres::types::Type;
 
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::Load;
+use crate::facts::IndexUpkeep;
 use crate::load::decide::straight::{detour, refused};
+use crate::load::{Circumstances, Load};
 use crate::options::{Indexes, Mode, OnError};
 use crate::publish::rebuild::{Needs, Rebuild};
+
+/// How many times as fast a load must get before everybody else is kept from the table for it.
+const WORTH: f64 = 2.0;
+
+/// Bytes of input below which no load is long enough for its indexes to matter.
+const LITTLE: u64 = 1 << 20;
+
+/// Bytes of a row in a table that has not been analysed.
+const USUAL_ROW: f64 = 80.0;
+
+/// Bytes of a row that are not its values: its header and its pointer.
+const ROW_HEADER: f64 = 28.0;
+
+/// The least bytes that a row's values take in an input.
+const LEAST_VALUES: f64 = 8.0;
 
 impl Load<'_> {
     /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said.
@@ -16,20 +33,32 @@ impl Load<'_> {
     /// # Errors
     /// A usage error: rows do not come in one transaction, or not straight into the table; the server's.
     pub(in crate::load) async fn rebuild(
-        &self,
-        connection: &Connection,
+        &mut self,
+        found: Circumstances<'_>,
         table: &Table,
+        connections: usize,
     ) -> Result<Option<Rebuild>, Error> {
-        let options = self.options;
+        let (options, connection) = (self.options, found.connection);
+        let asked = options.writing.indexes;
         // A replacement's indexes are built after its rows anyway.
-        if options.writing.indexes == Indexes::Keep || options.target.mode == Mode::Replace {
+        if asked == Indexes::Keep || options.target.mode == Mode::Replace {
             return Ok(None);
         }
         let mode = options.target.mode;
         let matches =
             mode.matches_rows().then(|| message![setting::MODE.word(mode.name()), " finds rows by them"]);
-        if let Some(why) = matches.or_else(|| detour(options.writing.write_path)) {
-            return Err(refused("indexes cannot be rebuilt", why, setting::INDEXES));
+        let impossible = matches.or_else(|| detour(options.writing.write_path));
+        let impossible = match asked {
+            Indexes::Auto => impossible.or_else(|| self.several_are_asked_for()),
+            _ => impossible,
+        };
+        match (impossible, asked) {
+            (Some(why), Indexes::Auto) => {
+                self.control.notice(message!["indexes are kept: ", why]);
+                return Ok(None);
+            }
+            (Some(why), _) => return Err(refused("indexes cannot be rebuilt", why, setting::INDEXES)),
+            (None, _) => {}
         }
         let truncates = options.target.mode == Mode::Truncate;
         let needs = Needs {
@@ -37,6 +66,9 @@ impl Load<'_> {
             runs: table.hazards.code.first().copied(),
         };
         let rebuild = Rebuild::read(connection, table, truncates, &needs).await?;
+        if asked == Indexes::Auto && !self.pays(found, table, &rebuild, connections).await? {
+            return Ok(None);
+        }
         for (name, why) in &rebuild.kept {
             self.control.notice(format!("{name} is not rebuilt: {why}"));
         }
@@ -47,5 +79,96 @@ impl Load<'_> {
             return Ok(None);
         }
         Ok(Some(rebuild))
+    }
+
+    /// More than one connection was asked for, and the lock on the table would keep all but one away.
+    fn several_are_asked_for(&self) -> Option<Message> {
+        let jobs = self.options.writing.jobs.filter(|jobs| *jobs > 1)?;
+        Some(message![setting::JOBS.number(jobs), " asks for more connections than the one that could"])
+    }
+
+    /// Whether it is worth it to keep everybody from the table; says why, or why not.
+    async fn pays(
+        &mut self,
+        found: Circumstances<'_>,
+        table: &Table,
+        rebuild: &Rebuild,
+        connections: usize,
+    ) -> Result<bool, Error> {
+        if rebuild.is_empty() {
+            return Ok(false);
+        }
+        let control = self.control;
+        let kept = |why: Message| {
+            control.notice(message!["indexes are kept: ", why]);
+            Ok(false)
+        };
+        let Some(bytes) = found.bytes else {
+            return kept("how many rows come is not known before they are there".into());
+        };
+        if bytes < LITTLE {
+            return kept("the input is small".into());
+        }
+        let size = Size::of(found.connection, table).await?;
+        let is_emptied = self.options.target.mode == Mode::Truncate;
+        let (indexes, foreign_keys) = rebuild.counts();
+        let gain = IndexUpkeep {
+            held: if is_emptied { 0.0 } else { size.rows },
+            brought: bytes as f64 / (size.bytes_of_row - ROW_HEADER).max(LEAST_VALUES),
+            indexes,
+            staying: size.indexes.saturating_sub(indexes),
+            foreign_keys,
+            connections,
+        }
+        .gain();
+        self.rebuild_gain = Some(gain);
+        if gain < WORTH {
+            return kept(format!("to build them again was estimated to be {gain:.1} times as fast").into());
+        }
+        if size.is_used {
+            return kept(format!("somebody else uses {}", table.display()).into());
+        }
+        control.notice(format!("indexes are built again: estimated to be {gain:.1} times as fast"));
+        Ok(true)
+    }
+}
+
+/// How large a table is, and whether somebody uses it or a table that it refers to.
+struct Size {
+    rows: f64,
+    bytes_of_row: f64,
+    indexes: usize,
+    is_used: bool,
+}
+
+impl Size {
+    /// As the last ANALYZE or VACUUM saw it, and as large as it is now.
+    async fn of(connection: &Connection, table: &Table) -> Result<Size, Error> {
+        let sql = "select c.reltuples::float8, c.relpages::float8,
+                          pg_catalog.pg_relation_size(c.oid)::float8,
+                          pg_catalog.current_setting('block_size')::float8,
+                          (select count(*) from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisready),
+                          exists (select from pg_catalog.pg_locks l
+                                   where (l.relation = c.oid or l.relation in
+                                             (select confrelid from pg_catalog.pg_constraint
+                                               where conrelid = c.oid and contype = 'f'))
+                                     and l.pid <> pg_catalog.pg_backend_pid()
+                                     and l.database = (select oid from pg_catalog.pg_database
+                                                        where datname = pg_catalog.current_database()))
+                     from pg_catalog.pg_class c where c.oid = $1";
+        let row = connection.client().query_typed_one(sql, &[(&table.oid, Type::OID)]).await?;
+        let [analysed_rows, analysed_pages, bytes, page]: [f64; 4] =
+            std::array::from_fn(|column| row.get::<_, f64>(column));
+        let bytes_of_row = if analysed_rows > 0.0 && analysed_pages > 0.0 {
+            analysed_pages * page / analysed_rows
+        } else {
+            USUAL_ROW
+        };
+        Ok(Size {
+            rows: bytes / bytes_of_row,
+            bytes_of_row,
+            indexes: usize::try_from(row.get::<_, i64>(4)).unwrap_or(0),
+            is_used: row.get(5),
+        })
     }
 }
