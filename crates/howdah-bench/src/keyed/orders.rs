@@ -1,5 +1,7 @@
 //! The table `orders` and its rows: what it holds, what is brought, and what it must hold then, as the server's SQL.
 
+use crate::number::thousands;
+
 /// The table that rows go into.
 pub(super) const TABLE: &str = "orders";
 
@@ -44,8 +46,14 @@ impl Orders {
             Ids::Random => "random ids",
             Ids::Uuid => "uuids",
         };
-        let refers = if self.refers { ", a foreign key" } else { "" };
-        format!("{} rows, {ids}, a primary key, {} more indexes{refers}", self.held, self.indexes)
+        let mut has = vec!["a primary key".to_owned()];
+        has.extend(match self.indexes {
+            0 => None,
+            1 => Some("an index".to_owned()),
+            several => Some(format!("{several} indexes")),
+        });
+        has.extend(self.refers.then(|| "a foreign key".to_owned()));
+        format!("{} rows, {ids}, {}", thousands(self.held as f64), has.join(", "))
     }
 
     /// The statements that make the table with the rows that it holds.

@@ -122,6 +122,12 @@ impl Rebuild {
         (self.definitions.len() - keys, keys)
     }
 
+    /// How many of the indexes refuse rows.
+    pub(crate) fn keys(&self) -> usize {
+        let is_key = |definition: &&Definition| definition.is_rule && !definition.is_foreign_key;
+        self.definitions.iter().filter(is_key).count()
+    }
+
     /// The tables that nobody else can read until the commit.
     pub(crate) fn locked(&self) -> Vec<String> {
         let mut locked = vec![self.display.clone()];

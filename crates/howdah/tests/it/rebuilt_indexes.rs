@@ -467,3 +467,30 @@ fn auto_builds_again_where_that_pays_and_disturbs_nobody() {
     });
     kept(&auto(&database.file("some.csv", &some)), "times as fast");
 }
+
+#[test]
+fn whoever_did_not_ask_is_told_of_a_large_gain() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, n int, name text); CREATE INDEX ON t (n); CREATE INDEX ON t (name, n)");
+    let rows = |count: usize| {
+        (0..count).fold("id,n,name\n".to_owned(), |mut csv, n| {
+            writeln!(csv, "{n},{},a name of some length {n}", n * 7919 % count).unwrap();
+            csv
+        })
+    };
+    let (much, little) =
+        (database.file("much.csv", rows(500_000)), database.file("little.csv", rows(100_000)));
+    let told = |wanted: LoadOptions| {
+        let (report, said) = try_load(&database, &wanted.dry_run(true)).unwrap();
+        assert_eq!(report.plan.unwrap().rebuilt, Vec::<String>::new());
+        said.iter().any(|notice| {
+            notice.starts_with("indexes=rebuild was estimated to be ")
+                && notice.ends_with("could read public.t")
+        })
+    };
+    let keeping = |file: &str| rebuilding(file, "t").indexes(Indexes::Keep);
+    assert!(told(keeping(&much)));
+    assert!(!told(keeping(&little)));
+    assert!(!told(keeping(&much).jobs(2)), "they would be too many");
+    assert!(!told(keeping(&much).mode(Mode::Upsert)), "they are needed");
+}

@@ -18,6 +18,9 @@ const WORTH: f64 = 2.0;
 /// Bytes of input below which no load is long enough for its indexes to matter.
 const LITTLE: u64 = 1 << 20;
 
+/// Bytes of input from which on somebody who did not ask is told that it would be faster.
+const MUCH: u64 = 16 << 20;
+
 /// Bytes of a row in a table that has not been analysed.
 const USUAL_ROW: f64 = 80.0;
 
@@ -28,7 +31,8 @@ const ROW_HEADER: f64 = 28.0;
 const LEAST_VALUES: f64 = 8.0;
 
 impl Load<'_> {
-    /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said.
+    /// What is rebuilt of `table`, which exists; `None`: nothing. What stays although it was asked for is said; so is what
+    /// nobody asked for and would be much faster.
     ///
     /// # Errors
     /// A usage error: rows do not come in one transaction, or not straight into the table; the server's.
@@ -38,36 +42,47 @@ impl Load<'_> {
         table: &Table,
         connections: usize,
     ) -> Result<Option<Rebuild>, Error> {
-        let (options, connection) = (self.options, found.connection);
-        let asked = options.writing.indexes;
+        let options = self.options;
+        let (asked, mode) = (options.writing.indexes, options.target.mode);
         // A replacement's indexes are built after its rows anyway.
-        if asked == Indexes::Keep || options.target.mode == Mode::Replace {
+        if mode == Mode::Replace {
             return Ok(None);
         }
-        let mode = options.target.mode;
         let matches =
             mode.matches_rows().then(|| message![setting::MODE.word(mode.name()), " finds rows by them"]);
         let impossible = matches.or_else(|| detour(options.writing.write_path));
-        let impossible = match asked {
-            Indexes::Auto => impossible.or_else(|| self.several_are_asked_for()),
-            _ => impossible,
-        };
-        match (impossible, asked) {
-            (Some(why), Indexes::Auto) => {
-                self.control.notice(message!["indexes are kept: ", why]);
-                return Ok(None);
+        match (asked, impossible) {
+            (Indexes::Rebuild, Some(why)) => {
+                return Err(refused("indexes cannot be rebuilt", why, setting::INDEXES));
             }
-            (Some(why), _) => return Err(refused("indexes cannot be rebuilt", why, setting::INDEXES)),
-            (None, _) => {}
+            (Indexes::Auto, Some(why)) => return Ok(self.kept(why)),
+            (Indexes::Keep, Some(_)) => return Ok(None),
+            (_, None) => {}
         }
-        let truncates = options.target.mode == Mode::Truncate;
+        if asked == Indexes::Keep && found.bytes.is_none_or(|bytes| bytes < MUCH) {
+            return Ok(None);
+        }
         let needs = Needs {
             finds_bad_records: options.tolerance.on_error == OnError::Ignore,
             runs: table.hazards.code.first().copied(),
         };
-        let rebuild = Rebuild::read(connection, table, truncates, &needs).await?;
-        if asked == Indexes::Auto && !self.pays(found, table, &rebuild, connections).await? {
-            return Ok(None);
+        let rebuild = Rebuild::read(found.connection, table, mode == Mode::Truncate, &needs).await?;
+        if asked != Indexes::Rebuild {
+            match (self.weigh(found, table, &rebuild, connections).await?, asked) {
+                (Ok(gain), Indexes::Auto) => self
+                    .control
+                    .notice(format!("indexes are built again: estimated to be {gain:.1} times as fast")),
+                (Ok(gain), _) => {
+                    self.control.notice(message![
+                        setting::INDEXES.word(Indexes::Rebuild.name()),
+                        format!(" was estimated to be {gain:.1} times as fast; until the commit "),
+                        format!("nobody else could read {}", table.display())
+                    ]);
+                    return Ok(None);
+                }
+                (Err(why), Indexes::Auto) => return Ok(self.kept(why)),
+                (Err(_), _) => return Ok(None),
+            }
         }
         for (name, why) in &rebuild.kept {
             self.control.notice(format!("{name} is not rebuilt: {why}"));
@@ -81,55 +96,55 @@ impl Load<'_> {
         Ok(Some(rebuild))
     }
 
-    /// More than one connection was asked for, and the lock on the table would keep all but one away.
-    fn several_are_asked_for(&self) -> Option<Message> {
-        let jobs = self.options.writing.jobs.filter(|jobs| *jobs > 1)?;
-        Some(message![setting::JOBS.number(jobs), " asks for more connections than the one that could"])
+    /// Says why `auto` keeps the indexes.
+    fn kept(&self, why: Message) -> Option<Rebuild> {
+        self.control.notice(message!["indexes are kept: ", why]);
+        None
     }
 
-    /// Whether it is worth it to keep everybody from the table; says why, or why not.
-    async fn pays(
+    /// How many times as fast the load is estimated to be that builds indexes again, or why that is not to be.
+    async fn weigh(
         &mut self,
         found: Circumstances<'_>,
         table: &Table,
         rebuild: &Rebuild,
         connections: usize,
-    ) -> Result<bool, Error> {
+    ) -> Result<Result<f64, Message>, Error> {
+        let options = self.options;
         if rebuild.is_empty() {
-            return Ok(false);
+            return Ok(Err(format!("{} has none that could be built again", table.display()).into()));
         }
-        let control = self.control;
-        let kept = |why: Message| {
-            control.notice(message!["indexes are kept: ", why]);
-            Ok(false)
-        };
+        if let Some(jobs) = options.writing.jobs.filter(|jobs| *jobs > 1) {
+            let asks = setting::JOBS.number(jobs);
+            return Ok(Err(message![asks, " asks for more connections than the one that could"]));
+        }
         let Some(bytes) = found.bytes else {
-            return kept("how many rows come is not known before they are there".into());
+            return Ok(Err("how many rows come is not known before they are there".into()));
         };
         if bytes < LITTLE {
-            return kept("the input is small".into());
+            return Ok(Err("the input is small".into()));
         }
         let size = Size::of(found.connection, table).await?;
-        let is_emptied = self.options.target.mode == Mode::Truncate;
+        let is_emptied = options.target.mode == Mode::Truncate;
         let (indexes, foreign_keys) = rebuild.counts();
         let gain = IndexUpkeep {
             held: if is_emptied { 0.0 } else { size.rows },
             brought: bytes as f64 / (size.bytes_of_row - ROW_HEADER).max(LEAST_VALUES),
-            indexes,
+            keys: rebuild.keys(),
+            indexes: indexes - rebuild.keys(),
             staying: size.indexes.saturating_sub(indexes),
             foreign_keys,
             connections,
         }
         .gain();
         self.rebuild_gain = Some(gain);
-        if gain < WORTH {
-            return kept(format!("to build them again was estimated to be {gain:.1} times as fast").into());
-        }
-        if size.is_used {
-            return kept(format!("somebody else uses {}", table.display()).into());
-        }
-        control.notice(format!("indexes are built again: estimated to be {gain:.1} times as fast"));
-        Ok(true)
+        Ok(if gain < WORTH {
+            Err(format!("to build them again was estimated to be {gain:.1} times as fast").into())
+        } else if size.is_used {
+            Err(format!("somebody else uses {}", table.display()).into())
+        } else {
+            Ok(gain)
+        })
     }
 }
 
