@@ -10,7 +10,7 @@ use crate::Splitter;
 use crate::dialect::{Dialect, Eol, Family};
 use crate::error::{Error, ErrorKind, Location};
 use crate::text::confine::{self, Cut, Reach, Widths};
-use crate::text::extent::RecordForm;
+use crate::text::extent::{Extent, RecordForm, extent};
 use crate::text::line_end::{first_eol, first_line_end};
 use crate::text::record_ends::{MAX_RECORD_BYTES, end_of_data, last_record_end};
 
@@ -116,7 +116,11 @@ impl LiveCutter {
             self.held.clear();
             return Ok(None);
         }
-        let Some(Cut { end, strays }) = self.whole_records(is_end)? else { return Ok(None) };
+        Ok(self.whole_records(is_end)?.and_then(|cut| self.take(cut)))
+    }
+
+    /// Takes off what is cut.
+    fn take(&mut self, Cut { end, strays }: Cut) -> Option<Piece> {
         let rest = self.held.split_off(end);
         let mut records = std::mem::replace(&mut self.held, rest);
         self.forget_search();
@@ -129,7 +133,7 @@ impl LiveCutter {
             self.ended = true;
         }
         if records.is_empty() {
-            return Ok(None);
+            return None;
         }
         let length = records.len() as u64;
         let lines = memchr::memchr_iter(eol.last_byte(), &records).count() as u64;
@@ -137,21 +141,37 @@ impl LiveCutter {
         self.started = true;
         self.byte_offset += length;
         self.line += lines;
-        Ok(Some(piece))
+        Some(piece)
     }
 
-    /// Cuts off the whole lines of what is held of an input that ends within one, where stray quotes are kept to their lines;
-    /// `None` when there is none any more.
-    ///
-    /// # Errors
-    /// As [`LiveCutter::cut`].
-    pub fn cut_lines(&mut self) -> Result<Option<Piece>, Error> {
-        let last = self.eol.and_then(|eol| memchr::memrchr(eol.last_byte(), &self.held));
-        let Some(last) = last.filter(|_| self.is_confining()) else { return Ok(None) };
-        let unfinished = self.held.split_off(last + 1);
-        let lines = self.cut(true);
-        self.held.extend_from_slice(&unfinished);
-        lines
+    /// Cuts off what is held of an input that ends here, where stray quotes are kept to their lines: all but its last record, if that
+    /// does not end with a line; `None` where there is no more. What was open until now is known at the end.
+    pub fn cut_ended(&mut self) -> Option<Piece> {
+        let eol = self.eol.or_else(|| first_line_end(&self.held)).filter(|_| self.is_confining())?;
+        self.eol = Some(eol);
+        let form = RecordForm { dialect: &self.dialect, eol, width: self.width() };
+        let (mut end, mut strays) = (0, Vec::new());
+        while end < self.held.len() {
+            match extent(&self.held, end, form, true) {
+                Extent::Stray { next_line } => {
+                    strays.push(end);
+                    end = next_line;
+                }
+                Extent::Record { end: next, .. } if self.held[..next].ends_with(&[eol.last_byte()]) => {
+                    end = next
+                }
+                _ => break,
+            }
+        }
+        (end > 0).then(|| self.take(Cut { end, strays })).flatten()
+    }
+
+    /// Begins again, with an input that takes the place of this one.
+    pub fn restart(&mut self) {
+        self.held.clear();
+        self.forget_search();
+        (self.eol, self.started, self.ended) = (None, false, false);
+        (self.byte_offset, self.line) = (0, 1);
     }
 
     fn piece(&self, records: Vec<u8>, strays: Vec<usize>) -> Piece {
@@ -167,6 +187,11 @@ impl LiveCutter {
 
     fn is_confining(&self) -> bool {
         self.widths.is_some() && self.dialect.family == Family::Csv
+    }
+
+    /// How many fields a record has, where that is known.
+    fn width(&self) -> Option<usize> {
+        self.widths.as_ref().and_then(|widths| widths.of(&self.source, None))
     }
 
     fn forget_search(&mut self) {
@@ -225,8 +250,7 @@ impl LiveCutter {
             // One line may be longer.
             end = memchr::memchr(eol.last_byte(), held).map_or(end, |line_end| most.max(line_end + 1));
         }
-        let width = self.widths.as_ref().and_then(|widths| widths.of(&self.source, None));
-        let form = RecordForm { dialect: &self.dialect, eol, width };
+        let form = RecordForm { dialect: &self.dialect, eol, width: self.width() };
         let reach = Reach { target: end, is_end: is_end && end == held.len(), is_longest: end >= most };
         match confine::cut(&held[..end], form, reach) {
             Ok(cut) => {

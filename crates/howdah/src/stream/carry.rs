@@ -98,10 +98,10 @@ impl Carrier {
                 }
             }
             if arrival == Arrival::NextFile {
-                while let Some(piece) = self.intake.cutter.cut_lines()? {
-                    if let Proceed::End = self.piece(piece, file.clone(), on_error)? {
-                        return Ok(Ended::Failed);
-                    }
+                if let Some(piece) = self.intake.cutter.cut_ended()
+                    && let Proceed::End = self.piece(piece, file.clone(), on_error)?
+                {
+                    return Ok(Ended::Failed);
                 }
                 if let Proceed::End = self.torn(file.take(), on_error)? {
                     return Ok(Ended::Failed);

@@ -117,7 +117,14 @@ impl Intake {
                 Arrival::Nothing => continue,
                 // What was there had no record.
                 Arrival::NextFile | Arrival::Truncated => {
-                    cutter.held().clear();
+                    let lost = cutter.held().trim_ascii().len();
+                    if lost > 0 {
+                        let name = cutter.name();
+                        control.notice(format!(
+                            "{name} was replaced or cut off before its first record was whole: {lost} bytes are not written"
+                        ));
+                    }
+                    cutter.restart();
                     continue;
                 }
                 Arrival::Bytes | Arrival::End => {}

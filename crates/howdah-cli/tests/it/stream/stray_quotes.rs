@@ -47,8 +47,29 @@ fn of_a_file_that_grows_and_a_stream_that_is_taken_up_again() {
     std::fs::rename(&log, database.path("log.csv.1")).unwrap();
     append(&log, "id,note\n8,x\n");
     until(&database, IDS, "1,3,4,5,8");
+    // Whole but for the end of its line: it is one record, and none of its lines is a row.
+    append(&log, "9,\"\n5,6\n\"");
+    std::fs::rename(&log, database.path("log.csv.2")).unwrap();
+    append(&log, "id,note\n10,x\n");
+    until(&database, IDS, "1,3,4,5,8,10");
     stop(child, Signal::TERM);
-    assert_eq!(rejected(&database), ["2,\"y", "6,\"w", "7"]);
+    assert_eq!(rejected(&database), ["2,\"y", "6,\"w", "7", "9,\"\n5,6\n\""]);
+}
+
+#[test]
+fn of_a_file_that_is_replaced_before_its_first_record_is_whole() {
+    let database = database();
+    let log = database.file("log.csv", "1,\"x\n2,y\n");
+    let child = stream(&database, &[&["--follow", &*log, "--columns", "id,note"], &IGNORE[..]].concat());
+    // Whether it was read by then or not, no more than its rows can be lost, and nothing of the next file.
+    until_true("it is open", || {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().filter_map(Result::ok);
+        open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|to| to.ends_with("log.csv"))
+    });
+    std::fs::rename(&log, database.path("log.csv.1")).unwrap();
+    append(&log, "3,z\n4,u\n");
+    until(&database, IDS, "3,4");
+    stop(child, Signal::TERM);
 }
 
 #[test]

@@ -135,6 +135,43 @@ fn a_stray_quote_in_the_first_line_is_known_before_the_end() {
 }
 
 #[test]
+fn what_was_open_is_known_at_the_end_and_the_last_record_stays_whole() {
+    for (held, cut, strays, left) in [
+        ("1,\"x\n2,y\n3", "1,\"x\n2,y\n", vec![0], "3"),
+        ("1,\"x\ny", "1,\"x\n", vec![0], "y"),
+        // Whole but for its line end, and no other rows.
+        ("1,x\n2,\"\n5,6\n\"", "1,x\n", vec![], "2,\"\n5,6\n\""),
+        ("2,\"\n5,6\n\"", "", vec![], "2,\"\n5,6\n\""),
+        ("1,\"x\n2,\"y\n", "1,\"x\n2,\"y\n", vec![0, 5], ""),
+        ("\"a\n1,x\n", "\"a\n1,x\n", vec![0], ""),
+    ] {
+        for held_before in 0..=held.len() {
+            let mut cutter = cutter(Dialect::default());
+            cutter.confine_stray_quotes(Some(Widths { usual: Some(2), ..Widths::default() }));
+            let (one, other) = held.split_at(held_before);
+            cutter.held().extend_from_slice(one.as_bytes());
+            let mut pieces: Vec<Piece> = cutter.cut(false).unwrap().into_iter().collect();
+            cutter.held().extend_from_slice(other.as_bytes());
+            pieces.extend(cutter.cut_ended());
+            let found: Vec<usize> = pieces
+                .iter()
+                .flat_map(|piece| {
+                    let from = usize::try_from(piece.origin.byte_offset).unwrap();
+                    piece.strays.iter().map(move |at| from + at)
+                })
+                .collect();
+            let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes().to_vec()).collect();
+            let rest = String::from_utf8(cutter.held().clone()).unwrap();
+            assert_eq!(
+                (String::from_utf8(bytes).unwrap().as_str(), found, rest.as_str()),
+                (cut, strays.clone(), left),
+                "{held:?} at {held_before}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_first_record_is_shown_and_stays() {
     let mut cutter = cutter(Dialect::default());
     cutter.held().extend_from_slice(b"\xEF\xBB");
