@@ -4,7 +4,8 @@ use howdah::facts::Facts;
 use howdah::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::diagnosis::{Diagnosis, diagnose};
+use crate::case::Ask;
+use crate::diagnosis::diagnose;
 use crate::figures::rate;
 use crate::measured::Measured;
 use crate::saved::Saved;
@@ -82,14 +83,14 @@ impl Ratio {
 const LEAST: f64 = 0.05;
 
 impl Comparison {
-    /// Holds `diagnosis`, which is of `facts` and `trials`, against a saved report.
+    /// Holds what `facts`, `ask` and `trials` come to against a saved report.
     ///
     /// # Errors
     /// The saved report is of another table.
     pub(crate) fn with(
         before: &Saved,
         facts: &Facts,
-        diagnosis: &Diagnosis,
+        ask: &Ask,
         trials: Option<&Trials>,
     ) -> Result<Comparison, Error> {
         let table = |facts: &Facts| facts.table.as_ref().map(sql::table);
@@ -99,19 +100,31 @@ impl Comparison {
             let message = format!("the baseline is of {}, and this is of {}", said(then), said(now));
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        let found = |diagnosis: &Diagnosis| -> Vec<String> {
+        // What only measuring finds is neither gone nor new where one of them did not measure: they are told by looks alone.
+        let both_measured = before.trials.is_some() && trials.is_some();
+        let found = |facts: &Facts, ask: &Ask, trials: Option<&Trials>| -> Vec<String> {
+            let diagnosis = diagnose(facts, ask, trials.filter(|_| both_measured));
             diagnosis.findings.iter().map(|finding| format!("{}: {}", finding.id, finding.title)).collect()
         };
-        let then = found(&diagnose(&before.facts, &before.ask, before.trials.as_ref()));
-        let now = found(diagnosis);
+        let then = found(&before.facts, &before.ask, before.trials.as_ref());
+        let now = found(facts, ask, trials);
+        let missing_in = |others: &[String], found: &&String| {
+            others.iter().all(|other| without_figures(other) != without_figures(found))
+        };
         let table_trial = |trials: Option<&Trials>| trials.and_then(|trials| trials.table.clone());
         let rate = table_trial(before.trials.as_ref()).zip(table_trial(trials));
         Ok(Comparison {
-            gone: then.iter().filter(|found| !now.contains(found)).cloned().collect(),
-            new: now.iter().filter(|found| !then.contains(found)).cloned().collect(),
+            gone: then.iter().filter(|found| missing_in(&now, found)).cloned().collect(),
+            new: now.iter().filter(|found| missing_in(&then, found)).cloned().collect(),
             rate: rate.and_then(|(before, now)| RateComparison::of(&before, &now)),
         })
     }
+}
+
+/// A finding as it is called: its figures are other ones each time.
+fn without_figures(finding: &str) -> String {
+    let is_figure = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    finding.split(' ').filter(|word| !is_figure(word)).collect::<Vec<_>>().join(" ")
 }
 
 impl RateComparison {
@@ -142,7 +155,6 @@ impl RateComparison {
 mod tests {
     use super::*;
     use crate::attachment::{Attachment, Variant};
-    use crate::case::Ask;
     use crate::report::Report;
     use crate::testing::{healthy, table, trial};
 
@@ -194,6 +206,20 @@ mod tests {
             assert!(!rate.differs && (rate.table.median - 1.0).abs() < 1e-9, "{rate:?}");
             assert!(rate.said().ends_with(", no difference that could be told from none"), "{}", rate.said());
         }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_gone_and_another_figure_is_not_new() {
+        let measured = saved(|_| (), 1.0, true);
+        let mut looked = saved(|_| (), 1.0, true);
+        looked.trials = None;
+        let found = compared(&measured, &looked).unwrap();
+        assert_eq!((found.gone.len(), found.new.len()), (0, 0), "{found:?}");
+        assert_eq!(
+            without_figures("commit.flush: a commit waits 4.2 ms"),
+            without_figures("commit.flush: a commit waits 17 ms")
+        );
+        assert_ne!(without_figures("index.cost: of a"), without_figures("index.cost: of b"));
     }
 
     #[test]

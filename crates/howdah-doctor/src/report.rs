@@ -65,7 +65,7 @@ impl Report {
     /// # Errors
     /// The earlier one is of another table.
     pub fn compared_with(self, before: &Saved) -> Result<Report, Error> {
-        let comparison = Comparison::with(before, &self.facts, &self.diagnosis, self.trials.as_ref())?;
+        let comparison = Comparison::with(before, &self.facts, &self.ask, self.trials.as_ref())?;
         Ok(Report { comparison: Some(comparison), ..self })
     }
 }

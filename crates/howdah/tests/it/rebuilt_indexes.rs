@@ -445,8 +445,14 @@ fn auto_builds_again_where_that_pays_and_disturbs_nobody() {
         "{why}"
     );
 
-    for held in ["t", "parent"] {
-        let reader = Holder::new(&database, &format!("SELECT count(*) FROM {held}"));
+    kept(&auto(&many).write_path(WritePath::Unnest), "write_path=unnest");
+    kept(&auto(&many).limit(1000), "times as fast");
+    let alter = |how: &str| format!("SELECT format('ALTER DATABASE %I {how}', current_database()) \\gexec");
+    database.sql(&alter("SET temp_file_limit = 1000000"));
+    kept(&auto(&many), "temp_file_limit");
+    database.sql(&alter("RESET temp_file_limit"));
+    for held in ["SELECT count(*) FROM t", "SELECT count(*) FROM parent", "COMMENT ON INDEX of_n IS 'n'"] {
+        let reader = Holder::new(&database, held);
         kept(&auto(&many), "somebody else uses public.t");
         reader.release();
     }

@@ -57,6 +57,22 @@ fn of_a_file_that_grows_and_a_stream_that_is_taken_up_again() {
 }
 
 #[test]
+fn of_a_file_that_is_rotated_while_nobody_reads() {
+    let database = database();
+    let log = database.file("log.csv", "1,a\n2,\"op\n3,x\n4,y\n");
+    let args = [&["--follow", &*log, "--state", "state", "--columns", "id,note"], &IGNORE[..]].concat();
+    let child = stream(&database, &args);
+    until(&database, IDS, "1");
+    stop(child, Signal::TERM);
+    std::fs::rename(&log, database.path("log.csv.1")).unwrap();
+    append(&log, "5,q\n6,z\n");
+    let child = stream(&database, &args);
+    until(&database, IDS, "1,3,4,5,6");
+    stop(child, Signal::TERM);
+    assert_eq!(rejected(&database), ["2,\"op"]);
+}
+
+#[test]
 fn of_a_file_that_is_replaced_before_its_first_record_is_whole() {
     let database = database();
     let log = database.file("log.csv", "1,\"x\n2,y\n");

@@ -160,10 +160,11 @@ impl Load<'_> {
             rows = self.apply(connection, workers, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
-            let done = self.run_all(connection, &strategy.after(table, plan, &found)).await;
+            let after = strategy.after(table, plan, &found);
             match strategy.rebuild() {
-                Some(_) => done.map_err(lock_out::of_the_table)?,
-                None => done?,
+                // Everybody waits behind the lock on the table, so nobody else is waited for.
+                Some(_) => self.run_shortly(connection, &after).await.map_err(lock_out::of_the_table)?,
+                None => self.run_all(connection, &after).await?,
             }
             self.report.phases.index_s = indexing.elapsed().as_secs_f64();
             self.report.rows_inserted = rows;

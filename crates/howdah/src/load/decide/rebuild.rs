@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::facts::IndexUpkeep;
 use crate::load::decide::straight::{detour, refused};
 use crate::load::{Circumstances, Load};
-use crate::options::{Indexes, Mode, OnError};
+use crate::options::{Indexes, Mode, OnError, WritePath};
 use crate::publish::rebuild::{Needs, Rebuild};
 
 /// How many times as fast a load must get before everybody else is kept from the table for it.
@@ -118,6 +118,14 @@ impl Load<'_> {
             let asks = setting::JOBS.number(jobs);
             return Ok(Err(message![asks, " asks for more connections than the one that could"]));
         }
+        let path = options.writing.write_path;
+        if !matches!(path, WritePath::CopyBinary | WritePath::CopyText | WritePath::CopyCsv) {
+            return Ok(Err(message![
+                "with ",
+                setting::WRITE_PATH.word(path.name()),
+                " rows take longer than indexes"
+            ]));
+        }
         let Some(bytes) = found.bytes else {
             return Ok(Err("how many rows come is not known before they are there".into()));
         };
@@ -125,11 +133,13 @@ impl Load<'_> {
             return Ok(Err("the input is small".into()));
         }
         let size = Size::of(found.connection, table).await?;
+        let row = (size.bytes_of_row - ROW_HEADER).max(LEAST_VALUES);
+        let most = options.input.limit.unwrap_or(u64::MAX) as f64;
         let is_emptied = options.target.mode == Mode::Truncate;
         let (indexes, foreign_keys) = rebuild.counts();
         let gain = IndexUpkeep {
             held: if is_emptied { 0.0 } else { size.rows },
-            brought: bytes as f64 / (size.bytes_of_row - ROW_HEADER).max(LEAST_VALUES),
+            brought: (bytes as f64 / row).min(most),
             keys: rebuild.keys(),
             indexes: indexes - rebuild.keys(),
             staying: size.indexes.saturating_sub(indexes),
@@ -142,6 +152,9 @@ impl Load<'_> {
             Err(format!("to build them again was estimated to be {gain:.1} times as fast").into())
         } else if size.is_used {
             Err(format!("somebody else uses {}", table.display()).into())
+        } else if size.is_bounded {
+            Err("session_replication_role or temp_file_limit of the session could make the building fail"
+                .into())
         } else {
             Ok(gain)
         })
@@ -154,6 +167,8 @@ struct Size {
     bytes_of_row: f64,
     indexes: usize,
     is_used: bool,
+    /// Building could fail where rows do not: foreign keys are not looked at while rows come, or files are limited.
+    is_bounded: bool,
 }
 
 impl Size {
@@ -164,12 +179,16 @@ impl Size {
                           pg_catalog.current_setting('block_size')::float8,
                           (select count(*) from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisready),
                           exists (select from pg_catalog.pg_locks l
-                                   where (l.relation = c.oid or l.relation in
-                                             (select confrelid from pg_catalog.pg_constraint
-                                               where conrelid = c.oid and contype = 'f'))
+                                   where l.relation in
+                                             (select c.oid
+                                               union all select indexrelid from pg_catalog.pg_index where indrelid = c.oid
+                                               union all select confrelid from pg_catalog.pg_constraint
+                                                          where conrelid = c.oid and contype = 'f')
                                      and l.pid <> pg_catalog.pg_backend_pid()
                                      and l.database = (select oid from pg_catalog.pg_database
-                                                        where datname = pg_catalog.current_database()))
+                                                        where datname = pg_catalog.current_database())),
+                          pg_catalog.current_setting('session_replication_role') = 'replica'
+                              or pg_catalog.current_setting('temp_file_limit') <> '-1'
                      from pg_catalog.pg_class c where c.oid = $1";
         let row = connection.client().query_typed_one(sql, &[(&table.oid, Type::OID)]).await?;
         let [analysed_rows, analysed_pages, bytes, page]: [f64; 4] =
@@ -184,6 +203,7 @@ impl Size {
             bytes_of_row,
             indexes: usize::try_from(row.get::<_, i64>(4)).unwrap_or(0),
             is_used: row.get(5),
+            is_bounded: row.get(6),
         })
     }
 }
