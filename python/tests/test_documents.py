@@ -72,6 +72,11 @@ def test_a_link_leads_to_nothing(document: Path) -> None:
     assert dead(document) == []
 
 
+@pytest.mark.parametrize(("name", "most"), [("README.md", 70), ("ARCHITECTURE.md", 130)])
+def test_a_page_that_everybody_reads_stays_short(name: str, most: int) -> None:
+    assert len((ROOT / name).read_text().splitlines()) <= most
+
+
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/promises.md"])
 def test_a_path_that_is_named_is_gone(name: str) -> None:
     assert gone((ROOT / name).read_text(), known()) == []

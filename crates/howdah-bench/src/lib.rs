@@ -1,10 +1,12 @@
 //! Data sets and honest measurements.
 
 pub mod cell;
+mod clocked;
 pub mod command;
 pub mod compare;
 pub mod contender;
 pub mod continuous;
+pub mod cpu_time;
 pub mod database;
 pub mod dataset;
 pub mod delay_proxy;
@@ -26,7 +28,6 @@ pub mod rounds;
 pub mod runner;
 pub mod scenario;
 pub mod scenarios;
-pub mod server_cpu;
 pub mod table;
 pub mod worker;
 pub mod writers;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use wait4::{ResUse, Wait4};
 
+use crate::cpu_time;
 use crate::error::Error;
-use crate::server_cpu;
 
 /// How long a program may take to end after its last word: interpreters and JVMs take some tenths of a second.
 const LEAVING: Duration = Duration::from_secs(20);
@@ -149,7 +149,7 @@ impl Process {
     /// Says GO and waits for the program's end. After `limit` it is killed, with all its children.
     #[must_use]
     pub fn go(mut self, limit: Duration) -> Run {
-        let before = server_cpu::group_s(self.id());
+        let before = cpu_time::group_s(self.id());
         let mut said = String::new();
         let clock = Instant::now();
         // A program that is gone already is found out by listening.

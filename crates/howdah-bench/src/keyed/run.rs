@@ -1,8 +1,6 @@
 //! One run: a copy of the template, the clock around a program, and the truth of what the table holds then.
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use howdah::Control;
 use howdah_server::{Settings, Throwaway};
@@ -10,19 +8,15 @@ use howdah_server::{Settings, Throwaway};
 use super::orders::Orders;
 use super::section::Trial;
 use super::way::{Way, WayTask};
+use crate::clocked;
 use crate::database::Database;
 use crate::error::Error;
-use crate::measure;
 use crate::process::without_variables;
-use crate::record::{Evidence, Outcome, Record};
-use crate::server_cpu::{ServerCpu, machine_busy_s};
+use crate::record::{Outcome, Record};
 
 /// The database of runs, and the one that it is copied from.
 const RUN: &str = "keyed";
 const TEMPLATE: &str = "keyed_template";
-
-/// How long to wait for backends of the last client to end: their last milliseconds belong to the run.
-const BACKENDS_END: Duration = Duration::from_millis(300);
 
 /// What the server is told: room for log, and moments that do not depend on where the machine stands.
 pub(super) const SETTINGS: [(&str, &str); 2] = [("max_wal_size", "8GB"), ("timezone", "UTC")];
@@ -118,48 +112,38 @@ impl Prepared<'_> {
         outer.run("CHECKPOINT")?;
         without_variables(&mut process);
 
-        let server_before = ServerCpu::of(own.pid());
-        let machine_before = machine_busy_s();
-        let (client, outputs) = match measure::run(vec![process], None, control) {
-            Ok(done) => done,
-            Err(error @ Error::Program { .. }) if !control.is_cancelled() => {
+        let brought = trial.orders.brought;
+        let rows = clocked::run(vec![process], None, Some(own.pid()), control, record).and_then(|outputs| {
+            if way.reports() { clocked::take_report(&outputs, record) } else { Ok(brought) }
+        });
+        match rows {
+            Ok(rows) => record.rows = rows,
+            Err(_) if control.is_cancelled() => return Err(Error::Stopped),
+            Err(error @ (Error::Program { .. } | Error::Wrong(_))) => {
                 (record.outcome, record.reason) = (Outcome::Failed, Some(error.to_string()));
                 return Ok(());
             }
-            Err(_) if control.is_cancelled() => return Err(Error::Stopped),
             Err(error) => return Err(error),
-        };
-        let server_cpu_s = server_before.and_then(|before| before.spent(own.pid(), BACKENDS_END));
-        let busy_s = machine_busy_s().zip(machine_before).map(|(after, before)| after - before);
-        let whole_s = client.wall_s * thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        record.seconds = client.wall_s;
-        record.phases.push(("ingest".to_owned(), client.wall_s));
-        record.rows = trial.orders.brought;
-        record.evidence = Evidence {
-            client_cpu_s: Some(client.cpu_s()),
-            server_cpu_s,
-            elsewhere: busy_s
-                .zip(server_cpu_s)
-                .map(|(busy, server)| (busy - server - client.cpu_s()).max(0.0) / whole_s),
-            peak_rss_bytes: Some(client.peak_rss_bytes),
-            report: way.reports().then(|| serde_json::from_str(&outputs.concat()).ok()).flatten(),
-            ..Evidence::default()
-        };
-        self.verify(record)
+        }
+        self.verify(brought, record)
     }
 
-    /// Compares rows and keys of the table with what they must be.
-    fn verify(&self, record: &mut Record) -> Result<(), Error> {
+    /// Compares what was counted, and rows and keys of the table, with what they must be.
+    fn verify(&self, brought: u64, record: &mut Record) -> Result<(), Error> {
         let database = Database::own(&self.server.conninfo(RUN))?;
         let (rows, keys) = (database.row(&Orders::found_sql())?.concat(), keys(&database)?);
-        let wrong =
-            [("rows and checksum", &rows, &self.rows), ("indexes and constraints", &keys, &self.keys)]
-                .into_iter()
-                .find(|(_, found, expected)| found != expected);
+        let (counted, brought) = (record.rows.to_string(), brought.to_string());
+        let wrong = [
+            ("rows that were counted", &counted, &brought),
+            ("rows and checksum of the table", &rows, &self.rows),
+            ("indexes and constraints of the table", &keys, &self.keys),
+        ]
+        .into_iter()
+        .find(|(_, found, expected)| found != expected);
         (record.outcome, record.reason) = match wrong {
             None => (Outcome::Verified, None),
             Some((what, found, expected)) => {
-                (Outcome::Wrong, Some(format!("{what} of the table are {found} instead of {expected}")))
+                (Outcome::Wrong, Some(format!("{what} are {found} instead of {expected}")))
             }
         };
         Ok(())

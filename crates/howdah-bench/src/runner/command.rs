@@ -1,7 +1,6 @@
 //! One run of a command: a fresh table, the clock around its processes, the CPU of both sides, the truth of what arrived.
 
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::context::{Context, Laps, NoFigure, RunRows};
@@ -10,16 +9,12 @@ use super::server::{BenchServer, TABLE};
 use super::stream;
 use super::verify::{count_of, verify};
 use crate::cell::Cell;
+use crate::clocked;
 use crate::command::{Command, CommandTask, Input};
 use crate::error::Error;
 use crate::input_files::InputFiles;
-use crate::measure;
 use crate::process::without_variables;
-use crate::record::{Evidence, Outcome, Record};
-use crate::server_cpu::{ServerCpu, machine_busy_s};
-
-/// How long to wait for backends of the last client to end: their last milliseconds belong to the run.
-const BACKENDS_END: Duration = Duration::from_millis(300);
+use crate::record::{Outcome, Record};
 
 /// A command that is about to run.
 pub(super) struct CommandRun<'a> {
@@ -52,34 +47,12 @@ impl CommandRun<'_> {
             let fed = stream::Fed { csv: self.rows.csv, length };
             return stream::measure(processes, &fed, self.server, self.context.control, record);
         }
-        let server_before = self.server.pid.and_then(ServerCpu::of);
-        let machine_before = machine_busy_s();
-        let (client, outputs) = measure::run(processes, self.command.also_fine(), self.context.control)?;
-        let server_cpu_s =
-            server_before.zip(self.server.pid).and_then(|(before, pid)| before.spent(pid, BACKENDS_END));
-        let busy_s = machine_busy_s().zip(machine_before).map(|(after, before)| after - before);
-        let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        let whole_s = client.wall_s * cores;
-        record.seconds = client.wall_s;
-        record.phases.push(("ingest".to_owned(), client.wall_s));
-        record.evidence = Evidence {
-            client_cpu_s: Some(client.cpu_s()),
-            server_cpu_s,
-            elsewhere: busy_s
-                .zip(server_cpu_s)
-                .map(|(busy, server)| (busy - server - client.cpu_s()).max(0.0) / whole_s),
-            peak_rss_bytes: Some(client.peak_rss_bytes),
-            ..Evidence::default()
-        };
+        let (also_fine, control) = (self.command.also_fine(), self.context.control);
+        let outputs = clocked::run(processes, also_fine, self.server.pid, control, record)?;
         laps.clock = Instant::now();
-        record.rows = if self.command.reports() {
-            let report: serde_json::Value = serde_json::from_str(&outputs.concat())
-                .map_err(|error| NoFigure::Failed(format!("howdah's report is not JSON: {error}")))?;
-            let rows = report["rows"].as_u64();
-            record.evidence.report = Some(report);
-            rows.ok_or_else(|| NoFigure::Failed("howdah's report names no rows".to_owned()))?
-        } else {
-            self.arrived()?
+        record.rows = match self.command.reports() {
+            true => clocked::take_report(&outputs, record)?,
+            false => self.arrived()?,
         };
         match self.long_field() {
             Some(bytes) => self.verify_long_field(bytes, record)?,

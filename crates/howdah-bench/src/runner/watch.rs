@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::server::BenchServer;
+use crate::cpu_time::ServerCpu;
 use crate::database::Database;
 use crate::error::Error;
 use crate::record::Evidence;
-use crate::server_cpu::ServerCpu;
 
 /// Between two looks at `pg_stat_activity`: one takes about 0.3 ms of server CPU, half a per cent at this rate.
 const INTERVAL: Duration = Duration::from_millis(50);

@@ -10,7 +10,8 @@ use crate::encode::chunk::RowOrigins;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::plan::sending::EndMarker;
-use crate::read::records::{Records, data_error};
+use crate::read::faults::data_error;
+use crate::read::records::Records;
 
 /// A record that ends the data for servers before PostgreSQL 18, and holds a value for later ones.
 const END_OF_DATA: &[u8] = b"\\.";

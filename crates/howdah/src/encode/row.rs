@@ -12,7 +12,7 @@ use crate::encode::question::Answer;
 use crate::error::{Error, ErrorKind};
 use crate::plan::Plan;
 use crate::plan::planned_column::PlanColumn;
-use crate::read::records::data_error;
+use crate::read::faults::data_error;
 
 /// Why a record is not a row.
 pub(crate) enum NotRow {

@@ -13,7 +13,7 @@ use crate::options::LoadOptions;
 use crate::plan::column_look::ColumnLook;
 use crate::plan::header::Head;
 use crate::plan::header_words::is_missing;
-use crate::read::records;
+use crate::read::faults;
 
 /// Looks at the first piece. Records that cannot be split are passed over.
 pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling) -> Head {
@@ -23,14 +23,14 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
     let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
     match splitter.next_record(&mut fields) {
         Ok(Some(span)) => {
-            head.fault = records::head_fault(piece, span);
-            head.torn = records::torn_head(piece, span, dialect);
+            head.fault = faults::head_fault(piece, span);
+            head.torn = faults::torn_head(piece, span, dialect);
         }
         Ok(None) => return head,
         Err(fault) => {
-            let quote = records::quote_left_open(piece, fault.span, dialect);
-            head.fault = Some(records::unsplit(piece, &fault, quote));
-            head.torn = records::torn_head(piece, fault.span, dialect);
+            let quote = faults::quote_left_open(piece, fault.span, dialect);
+            head.fault = Some(faults::unsplit(piece, &fault, quote));
+            head.torn = faults::torn_head(piece, fault.span, dialect);
             head.by_line = head.torn.is_some().then(|| Box::new(by_line(piece, dialect)));
             return head;
         }

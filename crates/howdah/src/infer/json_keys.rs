@@ -21,7 +21,7 @@ use crate::infer::lattice::WIDE;
 use crate::infer::lattice::ascent::{Ascent, PieceAscent};
 use crate::options::{HeaderOption, LoadOptions, OnError};
 use crate::plan::keys::SeenKeys;
-use crate::read::records;
+use crate::read::{faults, records, text_check};
 
 /// Columns that a table of PostgreSQL can have.
 const MOST_KEYS: usize = 1600;
@@ -133,7 +133,7 @@ impl KeyScan {
     pub(crate) fn see(&mut self, piece: &Piece) -> Result<(), Error> {
         let question = self.question.clone();
         let on_nul = question.options.tolerance.on_nul;
-        let suspect = records::is_suspect(piece);
+        let suspect = text_check::is_suspect(piece);
         let mut stripped = std::mem::take(&mut self.stripped);
         let mut ascending = PieceAscent::Empty;
         let mut splitter = Splitter::of(piece, &question.dialect);
@@ -142,7 +142,7 @@ impl KeyScan {
                 Ok(None) => break,
                 Ok(Some(span)) => span,
                 Err(_) if question.is_tolerant => continue,
-                Err(fault) => return Err(records::faulty(piece, &fault)),
+                Err(fault) => return Err(faults::faulty(piece, &fault)),
             };
             let text = match records::json_text(piece, span, suspect, on_nul, true, &mut stripped) {
                 Ok((bytes, range)) => &bytes[range],
@@ -153,7 +153,7 @@ impl KeyScan {
             if question.is_tolerant && !is_record(text) {
                 continue;
             }
-            let refused = |refusal| records::refused(piece, span, refusal, None);
+            let refused = |refusal| faults::refused(piece, span, refusal, None);
             let is_blocked = !question.paths.asked.is_empty()
                 && self.find_paths(&question, piece, span, text).map_err(refused)?;
             let at = (piece.ordinal, span.start);
@@ -253,7 +253,7 @@ pub(crate) fn conclude(parts: Vec<KeyScan>) -> Result<SeenKeys, Error> {
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return Ok(SeenKeys::default()) };
     for part in parts {
-        whole.merge(part).map_err(records::without_place)?;
+        whole.merge(part).map_err(faults::without_place)?;
     }
     let are_keys = whole.judge_paths()?;
     let (mut keys, paths) = whole.with_paths(&are_keys);

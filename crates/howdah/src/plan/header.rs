@@ -119,8 +119,13 @@ impl Head {
     /// Refuses a header that takes rows along, and names that are not text; where the columns are named nobody reads these.
     pub(crate) fn must_be_names(&self, is_header: bool, options: &LoadOptions) -> Result<(), Error> {
         let are_read = options.columns.column_list.is_none();
-        let wrong = self.torn.as_ref().or(self.fault.as_ref().filter(|_| are_read));
+        let wrong = if are_read { self.wrong() } else { self.torn.as_ref() };
         wrong.filter(|_| is_header).map_or(Ok(()), |wrong| Err(wrong.clone()))
+    }
+
+    /// Why record 1 cannot be a header, if so.
+    pub(crate) fn wrong(&self) -> Option<&Error> {
+        self.torn.as_ref().or(self.fault.as_ref())
     }
 
     fn has_distinct_names(&self) -> bool {
@@ -183,7 +188,7 @@ impl Head {
         if options.columns.column_list.is_some() {
             return Ok(HeaderDecision::NotAllColumns);
         }
-        if let Some(wrong) = self.torn.as_ref().or(self.fault.as_ref()) {
+        if let Some(wrong) = self.wrong() {
             return Err(wrong.clone());
         }
         let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);

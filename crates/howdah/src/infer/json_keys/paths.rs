@@ -9,7 +9,7 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
 use crate::plan::keys::{KeyPaths, MappedPath, mapped_paths};
-use crate::read::records;
+use crate::read::faults;
 
 /// The paths that options name.
 pub(super) struct AskedPaths {
@@ -73,7 +73,7 @@ impl KeyScan {
             is_blocked = true;
             for path in blocked.fields() {
                 BlockedPath::keep(&mut self.blocked[path], at, || {
-                    records::refused(piece, span, blocked.refusal(), None)
+                    faults::refused(piece, span, blocked.refusal(), None)
                 });
             }
             Ok(())

@@ -148,8 +148,11 @@ impl Load<'_> {
         }
         .gain();
         self.rebuild_gain = Some(gain);
-        Ok(if gain < WORTH {
-            Err(format!("to build them again was estimated to be {gain:.1} times as fast").into())
+        Ok(if gain < 1.0 {
+            Err(format!("to build them again was estimated to take {:.1} times as long", 1.0 / gain).into())
+        } else if gain < WORTH {
+            let little = "too little to keep others from the table";
+            Err(format!("to build them again was estimated to be {gain:.1} times as fast, {little}").into())
         } else if size.is_used {
             Err(format!("somebody else uses {}", table.display()).into())
         } else if size.is_bounded {

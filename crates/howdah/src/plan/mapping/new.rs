@@ -20,7 +20,7 @@ use crate::plan::pair::Pair;
 /// One usage error that lists every name that cannot be a column.
 pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> Result<Mapping, Error> {
     if head.first.is_empty() {
-        if let Some(wrong) = head.torn.as_ref().or(head.fault.as_ref()) {
+        if let Some(wrong) = head.wrong() {
             return Err(wrong.clone());
         }
         let hint = if head.has_keys {
