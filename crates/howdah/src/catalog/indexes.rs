@@ -50,3 +50,14 @@ impl BtreeIndex {
         Ok(rows.iter().map(index).collect())
     }
 }
+
+/// The pages that the server keeps in memory of its own.
+///
+/// # Errors
+/// The server's.
+pub(crate) async fn cache_pages(connection: &Connection) -> Result<u64, Error> {
+    let sql = "select (pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers'))
+                       / pg_catalog.current_setting('block_size')::int8)::int8";
+    let row = connection.client().query_typed_one(sql, &[]).await?;
+    Ok(u64::try_from(row.get::<_, i64>(0)).unwrap_or(0))
+}

@@ -1,5 +1,6 @@
 //! Sending: the threads that read, encode and send, the write paths, and the search for a row that the server refused.
 
+pub(crate) mod best_order;
 pub(crate) mod bisect;
 pub(crate) mod context;
 pub(crate) mod deadlock;

@@ -1,21 +1,14 @@
 //! The rows of a part in the order of an index: neighbours go into one page of it, where rows as they come would each look
 //! for a page of their own.
 
-use std::collections::HashSet;
-
 use bytes::{Bytes, BytesMut};
 use howdah_encode::binary_row::{BinaryRow, BrokenRow};
 
 use crate::plan::sort_key::SortKey;
+use crate::send::best_order::{self, IndexSample};
 
-/// Rows that are looked at to see whether they come in the order of an index already.
+/// Rows that are looked at to see in which orders they come.
 const SAMPLE: usize = 4096;
-
-/// Below so much disorder rows are as good as sorted. Of rows in random order half have a smaller key than the row before.
-const DISORDERED: f64 = 0.1;
-
-/// Fewer pages than this (2 MB) stay in a core's cache, whatever the order of rows.
-const FEW_PAGES: u64 = 256;
 
 /// What is sent at once.
 const BUFFER: usize = 256 * 1024;
@@ -29,8 +22,13 @@ pub(crate) enum SortRule {
     /// As they come.
     #[default]
     None,
-    /// That of the index for which it pays most, if it pays for one.
-    Best(Vec<SortKey>),
+    /// That which costs the server least: as they come, or that of an index.
+    Best {
+        /// The indexes.
+        keys: Vec<SortKey>,
+        /// Pages that the server keeps in memory.
+        cache: u64,
+    },
     /// That of one index, in any case.
     Always(SortKey),
 }
@@ -40,7 +38,7 @@ impl SortRule {
     pub(crate) fn keys(&self) -> &[SortKey] {
         match self {
             SortRule::None => &[],
-            SortRule::Best(keys) => keys,
+            SortRule::Best { keys, .. } => keys,
             SortRule::Always(key) => std::slice::from_ref(key),
         }
     }
@@ -72,17 +70,14 @@ pub(crate) fn sort<'c>(rule: &SortRule, chunks: &'c [Bytes]) -> Option<SortedRow
     let places = places(chunks).ok()?;
     let row = |place: &RowPlace| BinaryRow::new(&chunks[place.chunk][place.start..place.end]);
     let of = |key: &SortKey, place: &RowPlace| key.of(row(place)?);
-    let by = if let SortRule::Best(keys) = rule {
-        let sample = &places[..places.len().min(SAMPLE)];
-        let mut best = (None, 0.0);
-        for (at, key) in keys.iter().enumerate() {
-            let values: Result<Vec<u128>, BrokenRow> = sample.iter().map(|place| of(key, place)).collect();
-            let gain = gain(&values.ok()?, key.pages);
-            if gain > best.1 {
-                best = (Some(at), gain);
-            }
-        }
-        best.0?
+    let by = if let SortRule::Best { cache, .. } = rule {
+        let first = &places[..places.len().min(SAMPLE)];
+        let sample = |key: &SortKey| {
+            let keys: Result<Vec<u128>, BrokenRow> = first.iter().map(|place| of(key, place)).collect();
+            keys.map(|keys| IndexSample { keys, pages: key.pages })
+        };
+        let samples: Result<Vec<IndexSample>, BrokenRow> = keys.iter().map(sample).collect();
+        best_order::choose(&samples.ok()?, places.len() as u64, *cache)?
     } else {
         0
     };
@@ -95,17 +90,6 @@ pub(crate) fn sort<'c>(rule: &SortRule, chunks: &'c [Bytes]) -> Option<SortedRow
     sorted.sort_unstable();
     let order = sorted.into_iter().map(|(_, number)| number).collect();
     Some(SortedRows { chunks, places, by, order })
-}
-
-/// What sorting is worth in an index of `pages` pages, in which rows as they come have the keys of `sample`: the pages that
-/// they wander through.
-fn gain(sample: &[u128], pages: u64) -> f64 {
-    let descents = sample.windows(2).filter(|pair| pair[1] < pair[0]).count();
-    let disorder = 2.0 * descents as f64 / sample.len().max(1) as f64;
-    let distinct = sample.iter().collect::<HashSet<_>>().len();
-    // Rows of one key go into one page. Where keys hardly repeat in the sample there are many.
-    let wandered = if distinct < sample.len() / 2 { pages.min(distinct as u64) } else { pages };
-    if disorder < DISORDERED || wandered < FEW_PAGES { 0.0 } else { disorder * wandered as f64 }
 }
 
 fn places(chunks: &[Bytes]) -> Result<Vec<RowPlace>, BrokenRow> {
@@ -150,7 +134,8 @@ mod tests {
     use crate::plan::sort_key::tests::sort_key;
 
     fn best(fields: &[usize], pages: &[u64]) -> SortRule {
-        SortRule::Best(fields.iter().zip(pages).map(|(at, pages)| sort_key(*at, *pages)).collect())
+        let keys = fields.iter().zip(pages).map(|(at, pages)| sort_key(*at, *pages)).collect();
+        SortRule::Best { keys, cache: 16_384 }
     }
 
     /// A row of two bigints.
@@ -187,17 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn the_index_for_which_it_pays_most_is_taken() {
-        // In order, without order, and without order but of few keys.
+    fn an_index_is_taken_only_where_it_pays() {
+        // In order and without order, and without order but of few keys.
         let of = |rows: &[(i64, i64)], pages: [u64; 2]| {
             sort(&best(&[0, 1], &pages), &chunks(rows)).map(|sorted| sorted.by)
         };
         let ordered: Vec<_> = (0..5000).map(|n| (n, scattered(n))).collect();
         assert_eq!(of(&ordered, [9000, 1000]), Some(1));
         assert_eq!(of(&ordered, [9000, 100]), None);
-        let both: Vec<_> = (0..5000).map(|n| (scattered(n), scattered(n + 3))).collect();
-        assert_eq!(of(&both, [9000, 1000]), Some(0));
-        assert_eq!(of(&both, [1000, 9000]), Some(1));
         let few: Vec<_> = (0..5000).map(|n| (scattered(n) % 100, n)).collect();
         assert_eq!(of(&few, [9000, 9000]), None);
         assert!(sort(&SortRule::Always(sort_key(0, 1)), &chunks(&few)).is_some());

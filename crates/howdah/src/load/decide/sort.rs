@@ -2,7 +2,7 @@
 
 use howdah_message::{Message, setting};
 
-use crate::catalog::indexes::BtreeIndex;
+use crate::catalog::indexes::{BtreeIndex, cache_pages};
 use crate::catalog::name;
 use crate::catalog::table::Table;
 use crate::error::Error;
@@ -49,7 +49,11 @@ impl Load<'_> {
         let Sort::By(wanted) = asked else {
             let keys: Vec<SortKey> =
                 indexes.iter().filter_map(|index| SortKey::new(index, &plan.columns)).collect();
-            return Ok(if keys.is_empty() { SortRule::None } else { SortRule::Best(keys) });
+            if keys.is_empty() {
+                return Ok(SortRule::None);
+            }
+            let cache = cache_pages(found.connection).await?;
+            return Ok(SortRule::Best { keys, cache });
         };
         let Some(index) = indexes.iter().find(|index| index.name == *wanted) else {
             let names: Vec<String> = indexes.iter().map(|index| name::display(&index.name)).collect();
