@@ -99,6 +99,8 @@ class Diagnosis:
     """What became of it since the baseline: ``gone``, ``new``, and ``rate`` if both measured."""
     report: dict[str, Any] = field(default_factory=dict)
     """The keys of the command's JSON report; as a file of JSON ``howdah doctor --facts`` judges it again."""
+    script: str = ""
+    """The remedies that are SQL as a script to review and then run: what ``howdah doctor --sql`` writes."""
     server: str = ""
     """The server in words, without the password."""
     notices: tuple[str, ...] = ()
@@ -150,11 +152,11 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
         cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers)
     place = _target.place(dsn, server, stacklevel=3)
     coming = (None if data is None else Path(data), rows, size)
-    told, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
-    return _diagnosis(json.loads(told), described, notices)
+    told, script, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
+    return _diagnosis(json.loads(told), script, described, notices)
 
 
-def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diagnosis:
+def _diagnosis(told: dict[str, Any], script: str, described: str, notices: list[str]) -> Diagnosis:
     return Diagnosis(
         findings=tuple(_finding(found) for found in told["findings"]),
         not_seen=tuple(told["not_seen"]),
@@ -164,6 +166,7 @@ def _diagnosis(told: dict[str, Any], described: str, notices: list[str]) -> Diag
         prediction=told.get("prediction"),
         comparison=told.get("comparison"),
         report=told,
+        script=script,
         server=described,
         notices=tuple(notices),
     )

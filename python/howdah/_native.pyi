@@ -30,7 +30,7 @@ def doctor(
     coming: tuple[Path | None, int | None, int | None],
     cost: tuple[float, float, bool, bool] | None,
     baseline: tuple[Path | None, str] | None,
-) -> tuple[str, str, list[str]]: ...
+) -> tuple[str, str, str, list[str]]: ...
 def load(
     data: object,
     table: str | None,

@@ -44,6 +44,20 @@ def test_it_finds_what_the_command_finds(orders: Database) -> None:
     assert orders.dsn not in found.server
 
 
+def test_the_remedies_are_a_script_that_runs_and_leads_back(orders: Database) -> None:
+    definition = "SELECT string_agg(pg_get_indexdef(indexrelid), ';' ORDER BY indexrelid::regclass::text)"
+    definition += " FROM pg_index WHERE indrelid = 'orders'::regclass"
+    before = orders.value(definition)
+    lines = howdah.doctor("orders", orders.dsn).script.splitlines()
+    for statement in [line for line in lines if line and not line.startswith("--")]:
+        orders.sql(statement)
+    assert "twice" in before
+    assert "twice" not in orders.value(definition)
+    for statement in [line.removeprefix("--undo ") for line in lines if line.startswith("--undo ")]:
+        orders.sql(statement)
+    assert orders.value(definition) == before
+
+
 def test_options_of_the_load_are_python_s(orders: Database) -> None:
     orders.sql("CREATE TABLE fresh AS SELECT n FROM generate_series(1, 1000) n")
     (finding,) = [f for f in howdah.doctor("fresh", orders.dsn).findings if f.id == "table.analyze"]

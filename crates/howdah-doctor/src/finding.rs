@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::attachment::Attachment;
 use crate::measured::Measured;
+use crate::undo::Undo;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -105,7 +106,7 @@ pub struct Remedy {
     /// What a crash costs with it.
     pub label: Durability,
     /// How it is taken back.
-    pub undo: String,
+    pub undo: Undo,
     /// What it costs.
     pub price: String,
     /// Who may do it.
@@ -116,7 +117,7 @@ pub struct Remedy {
 
 impl Remedy {
     /// A remedy that is durable, at once, and open to the role that looks.
-    pub(crate) fn new(action: Action, undo: impl Into<String>, price: impl Into<String>) -> Remedy {
+    pub(crate) fn new(action: Action, undo: impl Into<Undo>, price: impl Into<String>) -> Remedy {
         Remedy {
             action,
             label: Durability::Durable,
@@ -130,7 +131,7 @@ impl Remedy {
     /// Statements.
     pub(crate) fn sql<S: Into<String>>(
         statements: impl IntoIterator<Item = S>,
-        undo: impl Into<String>,
+        undo: Undo,
         price: impl Into<String>,
     ) -> Remedy {
         Remedy::new(Action::Sql(statements.into_iter().map(Into::into).collect()), undo, price)

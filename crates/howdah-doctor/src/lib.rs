@@ -35,11 +35,13 @@ mod report;
 mod rule;
 mod rules;
 mod saved;
+mod script;
 mod sql;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
 mod trials;
+mod undo;
 mod verdict;
 
 pub use attachment::{Attachment, Variant};
@@ -58,7 +60,9 @@ pub use report::Report;
 pub use rule::Rule;
 pub use rules::{all, find};
 pub use saved::{FORMAT, Saved};
+pub use script::Script;
 pub use trials::{
     ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, NetworkTrial, NotMeasured, Run, TableTrial,
     Trials,
 };
+pub use undo::Undo;

@@ -7,6 +7,7 @@ use howdah::message::setting;
 use crate::case::Case;
 use crate::finding::{Action, Effect, Remedy};
 use crate::sql;
+use crate::undo::Undo;
 
 /// The setting for the role that loads, where it has another value now.
 pub(crate) fn for_role(case: &Case<'_>, setting: &SettingFacts, value: &str, price: &str) -> Remedy {
@@ -17,8 +18,10 @@ pub(crate) fn for_role(case: &Case<'_>, setting: &SettingFacts, value: &str, pri
     };
     let name = sql::name(&setting.name);
     let undo = match setting.source.as_str() {
-        "user" | "database user" => format!("ALTER ROLE {place} SET {name} = {};", sql::value(setting)),
-        _ => format!("ALTER ROLE {place} RESET {name};"),
+        "user" | "database user" => {
+            Undo::sql(format!("ALTER ROLE {place} SET {name} = {};", sql::value(setting)))
+        }
+        _ => Undo::sql(format!("ALTER ROLE {place} RESET {name};")),
     };
     let needs = match setting.context.as_str() {
         "user" => "the role itself may",
@@ -55,14 +58,19 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
             for (name, value) in settings {
                 let name_in_sql = sql::name(name);
                 statements.push(format!("ALTER SYSTEM SET {name_in_sql} = {};", sql::literal(value)));
-                let old = case.setting(name).map_or_else(|| "DEFAULT".to_owned(), sql::value);
-                undo.push(format!("ALTER SYSTEM SET {name_in_sql} = {old};"));
+                undo.push(match case.setting(name) {
+                    Some(old) if old.source != "default" => {
+                        format!("ALTER SYSTEM SET {name_in_sql} = {};", sql::value(old))
+                    }
+                    // What nobody had set is not set afterwards.
+                    _ => format!("ALTER SYSTEM RESET {name_in_sql};"),
+                });
             }
             if !is_restart {
                 statements.push("SELECT pg_reload_conf();".to_owned());
                 undo.push("SELECT pg_reload_conf();".to_owned());
             }
-            Remedy::sql(statements, undo.join(" "), price).effect(effect).needs("a superuser")
+            Remedy::sql(statements, Undo::Sql(undo), price).effect(effect).needs("a superuser")
         }
     }
 }

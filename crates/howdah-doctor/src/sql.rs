@@ -4,6 +4,8 @@ use howdah::facts::{ForeignKeyFacts, IndexFacts, SettingFacts, TableFacts};
 use howdah::message::is_hidden;
 use howdah::name::{display, quote, quote_literal};
 
+use crate::undo::Undo;
+
 /// Words that SQL does not take for a name.
 const RESERVED: &str = " all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate \
     collation column concurrently constraint create cross current_catalog current_date current_role current_schema current_time \
@@ -116,22 +118,39 @@ pub(crate) fn concurrently(of: &TableFacts) -> &'static str {
 }
 
 /// How an index is made again. Its definition can hold literals: where there is more to it than columns, the server is asked.
-pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> String {
+pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> Undo {
     let columns: Option<Vec<String>> = index.columns.iter().cloned().collect();
     match columns {
-        Some(columns) if index.is_plain => format!(
+        Some(columns) if index.is_plain => Undo::sql(format!(
             "CREATE INDEX {}{} ON {} USING {} ({});",
             concurrently(of),
             name(&index.name),
             table(of),
             name(&index.method),
             names(&columns)
-        ),
-        _ => format!(
-            "run what SELECT pg_get_indexdef({}::regclass); prints before the index is dropped",
+        )),
+        _ => Undo::Printed(format!(
+            "SELECT pg_get_indexdef({}::regclass) || ';';",
             relation(&index.schema, &index.name)
-        ),
+        )),
     }
+}
+
+/// How a constraint is made again, by what the server is asked. Where rows are to be `validated`, that is a statement of its own,
+/// during which others can write.
+pub(crate) fn constraint_again(of: &TableFacts, constraint: &str, validated: bool) -> Undo {
+    let (on, constraint_name) = (table(of), name(constraint));
+    let tail = match validated {
+        true => format!(" NOT VALID; ALTER TABLE {on} VALIDATE CONSTRAINT {constraint_name};"),
+        false => ";".to_owned(),
+    };
+    Undo::Printed(format!(
+        "SELECT {} || pg_get_constraintdef(oid) || {} FROM pg_constraint WHERE conrelid = {}::regclass AND conname = {};",
+        literal(&format!("ALTER TABLE {on} ADD CONSTRAINT {constraint_name} ")),
+        literal(&tail),
+        relation(&of.schema, &of.name),
+        literal(constraint),
+    ))
 }
 
 #[cfg(test)]

@@ -190,7 +190,8 @@ pub(crate) fn found_for(id: &str, ask: &Ask, change: impl FnOnce(&mut Facts)) ->
             for finding in &findings {
                 assert!(!finding.evidence.is_empty() && !finding.remedies.is_empty(), "{finding:?}");
                 for remedy in &finding.remedies {
-                    assert!(![&remedy.undo, &remedy.price, &remedy.needs].iter().any(|text| text.is_empty()));
+                    let texts = [&remedy.undo.to_string(), &remedy.price, &remedy.needs];
+                    assert!(!texts.iter().any(|text| text.is_empty()));
                 }
             }
             findings.remove(0)

@@ -1,6 +1,7 @@
 //! `howdah.doctor`: looks at a server, measures there if that is asked for, and gives the report as JSON, in Python's words.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use howdah::message::Respell;
 use howdah::name::TableName;
@@ -33,7 +34,10 @@ impl Baseline {
     }
 }
 
-/// Looks, and measures if `cost` says how long; beside an earlier report, if one is given. Returns the report as JSON, the server in words, and notices.
+/// What is told of a diagnosis: the report as JSON, the script of its remedies, the server in words, and notices.
+type Told = (String, String, String, Vec<String>);
+
+/// Looks, and measures if `cost` says how long; beside an earlier report, if one is given.
 ///
 /// # Errors
 /// No server, no such table, nothing to measure with; and what a signal's handler raised.
@@ -46,7 +50,7 @@ pub(crate) fn doctor(
     coming: Coming,
     cost: Option<Cost>,
     baseline: Option<Baseline>,
-) -> PyResult<(String, String, Vec<String>)> {
+) -> PyResult<Told> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
     let limits = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers)| Limits {
@@ -67,9 +71,10 @@ pub(crate) fn doctor(
                 Some(before) => report.compared_with(&before)?,
                 None => report,
             };
+            let script = report.script(SystemTime::now(), &Keywords).text;
             let report = serde_json::to_string(&report.respelled(&Keywords));
             let report = report.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
-            Ok((report, chosen.server, chosen.notices))
+            Ok((report, script, chosen.server, chosen.notices))
         }
     };
     in_thread_until_stopped(py, "howdah-doctor", &control, work)?.map_err(|error| raised(py, &error))

@@ -27,6 +27,7 @@ Examples:
   howdah doctor -d shop --report json > looked.json
   howdah doctor --facts looked.json               the same findings, without a server
   howdah doctor -d shop --table events --measure --baseline before.json      did it help?
+  howdah doctor -d shop --table events --sql remedies.sql        the remedies as a script
   howdah doctor --explain index.duplicate
 
 A report has names and figures in it, but no password, statement or value: it can be shown to others.
@@ -81,6 +82,10 @@ pub(crate) struct Doctor {
     /// Compare with an earlier JSON report: what is gone, what is new, and how much faster it is if both measured [default: none]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["list", "explain"])]
     pub(crate) baseline: Option<PathBuf>,
+
+    /// Also write the remedies that are SQL as a script to review, with the way back; nothing of it is run [default: none]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["facts", "list", "explain"])]
+    pub(crate) sql: Option<PathBuf>,
 
     /// List what is looked for
     #[arg(long, conflicts_with_all = ["facts", "table", "explain"])]

@@ -2,11 +2,12 @@
 
 mod explain;
 mod markdown;
+mod script;
 mod text;
 
 use std::ffi::OsStr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use crate::args::{Doctor, FindingsArg};
 use crate::connection::Server;
 use crate::exit;
+use crate::figures::counted;
 use crate::meter::View;
 use crate::password_argument;
 use crate::program;
@@ -27,6 +29,8 @@ use crate::render::Console;
 use crate::signals::SignalWatch;
 use crate::spelling::Terminal;
 use crate::units;
+
+use script::ScriptFile;
 
 /// Does what was asked, and returns the exit code.
 pub(crate) fn run(args: &Doctor) -> u8 {
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &Doctor) -> u8 {
     let signals = args.facts.is_none().then(|| SignalWatch::start(&control).ok()).flatten();
     let done = match &args.explain {
         Some(id) => explain::explain(id),
-        None => report(args, console, &control).map(|report| shown(args, &report)),
+        None => reported(args, console, &control),
     };
     match done {
         Ok(text) => {
@@ -58,6 +62,16 @@ pub(crate) fn run(args: &Doctor) -> u8 {
             exit::code(&error, signals.and_then(|signals| signals.received()))
         }
     }
+}
+
+/// The report as it is shown; the script of its remedies is written, if that is wanted.
+fn reported(args: &Doctor, console: Console, control: &Control) -> Result<String, Error> {
+    let file = args.sql.as_deref().map(ScriptFile::create).transpose()?;
+    let report = report(args, console, control)?;
+    if let Some(file) = file {
+        console.say(&file.write(&report.script(SystemTime::now(), &Terminal))?);
+    }
+    Ok(shown(args, &report))
 }
 
 /// The report on what is looked at, beside an earlier one if that is named.
@@ -245,10 +259,7 @@ fn place(report: &Report) -> String {
         };
         line.push_str(&format!("; table {of}: {rows}, {}", howdah_doctor::bytes(table.bytes_now())));
         if let Some(indexes) = table.indexes.seen() {
-            line.push_str(&format!(
-                ", {}",
-                crate::figures::counted(indexes.len() as u64, "index", "indexes")
-            ));
+            line.push_str(&format!(", {}", counted(indexes.len() as u64, "index", "indexes")));
         }
     }
     line
@@ -266,7 +277,6 @@ fn no_difference(report: &Report) -> String {
 
 /// How much was found, in a line.
 fn tally(report: &Report) -> String {
-    let counted = crate::figures::counted;
     let diagnosis = &report.diagnosis;
     let measured = match &report.trials {
         Some(trials) => format!("Measured for {}.", howdah_doctor::duration(trials.seconds)),

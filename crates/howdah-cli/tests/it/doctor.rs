@@ -6,6 +6,7 @@ mod inputs;
 mod measuring;
 mod offline;
 mod roles;
+mod scripts;
 mod secrets;
 mod servers;
 mod tables;
@@ -106,7 +107,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--watch", "--app", "--apply", "--try", "--sql"] {
+    for unknown in ["--watch", "--app", "--apply", "--try"] {
         assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
     }
 }
@@ -121,6 +122,7 @@ fn postgresql_15_is_looked_at_like_later_ones() {
     let tests = [
         "doctor::tables::",
         "doctor::roles::",
+        "doctor::scripts::",
         "doctor::servers::",
         "doctor::secrets::",
         "doctor::nothing_is_found",

@@ -5,6 +5,7 @@ use crate::figures::{count, duration};
 use crate::finding::{Basis, Finding, Remedy, Severity};
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -57,7 +58,7 @@ fn wraparound(case: &Case<'_>) -> Judged {
         Finding::new(Severity::Fails, Basis::Counted, "transaction ids run out")
             .seen(format!("the database's oldest transaction is {} transactions old", count(age as f64)))
             .remedy(
-                Remedy::sql(["VACUUM (FREEZE);"], "none is needed", price)
+                Remedy::sql(["VACUUM (FREEZE);"], Undo::NotNeeded, price)
                     .needs("the tables' owner, or pg_maintain (17+)"),
             ),
     ]))
@@ -81,7 +82,7 @@ fn prepared(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("ROLLBACK PREPARED {gid};")],
-                "none: what it did is lost",
+                Undo::impossible("what it did is lost"),
                 "what it did is lost",
             )
             .needs(format!("the role {}, in that database", sql::name(&each.owner))),
@@ -89,7 +90,7 @@ fn prepared(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("COMMIT PREPARED {gid};")],
-                "none: what it did is there",
+                Undo::impossible("what it did is there"),
                 "its other halves may be rolled back",
             )
             .needs(format!("the role {}, in that database", sql::name(&each.owner))),
@@ -112,7 +113,7 @@ fn transactions(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("SELECT pg_terminate_backend({});", each.pid)],
-                "none: its session is gone",
+                Undo::impossible("its session is gone"),
                 "its work is rolled back, and its program loses the connection",
             )
             .needs("the same role, or pg_signal_backend"),

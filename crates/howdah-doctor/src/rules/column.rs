@@ -9,6 +9,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -97,14 +98,17 @@ fn further(table: &TableFacts, column: &ColumnFacts, sequence: &SequenceFacts) -
             format!("ALTER TABLE {on} ALTER COLUMN {name} TYPE bigint;"),
             format!("ALTER SEQUENCE {of} AS bigint;"),
         ];
-        let undo = format!("none, once a greater number is there; before that TYPE {}", column.r#type);
+        let undo = Undo::impossible(format!(
+            "once a greater number is there, {} cannot hold it; before that the same with this type",
+            column.r#type
+        ));
         let price = "the table and its indexes are written anew, under a lock that keeps readers out; foreign keys to it stay integer; refused where a view selects it";
         return Remedy::sql(statements, undo, price).needs(owner(table));
     }
     let price = "none";
     Remedy::sql(
         [format!("ALTER SEQUENCE {of} NO MAXVALUE;")],
-        format!("ALTER SEQUENCE {of} MAXVALUE {:.0};", sequence.most),
+        Undo::sql(format!("ALTER SEQUENCE {of} MAXVALUE {:.0};", sequence.most)),
         price,
     )
     .needs(owner(table))
@@ -172,7 +176,7 @@ fn toast(case: &Case<'_>) -> Judged {
             .remedy(
                 Remedy::sql(
                     [format!("ALTER TABLE {on} ALTER COLUMN {name} SET COMPRESSION lz4;")],
-                    format!("ALTER TABLE {on} ALTER COLUMN {name} SET COMPRESSION pglz;"),
+                    Undo::sql(format!("ALTER TABLE {on} ALTER COLUMN {name} SET COMPRESSION pglz;")),
                     "values get a little larger, as a rule; a server without lz4 refuses it",
                 )
                 .needs(owner(table)),

@@ -138,7 +138,10 @@ mod tests {
     fn a_delay_of_commits_is_named() {
         let finding = found("commit.delay", |facts| set(facts, "commit_delay", "1"));
         assert_eq!(statements(&finding, 0), "ALTER SYSTEM SET commit_delay = '0'; SELECT pg_reload_conf();");
-        assert_eq!(finding.remedies[0].undo, "ALTER SYSTEM SET commit_delay = '1'; SELECT pg_reload_conf();");
+        assert_eq!(
+            finding.remedies[0].undo.to_string(),
+            "ALTER SYSTEM SET commit_delay = '1'; SELECT pg_reload_conf();"
+        );
         fine("commit.delay", |facts| set(facts, "commit_delay", "0"));
         unseen("commit.delay", |facts| hide_setting(facts, "commit_delay"));
     }

@@ -55,24 +55,21 @@ fn check(case: &Case<'_>) -> Judged {
     let checks = case.see(&table.checks, "the table's CHECKs")?;
     let findings = checks.iter().filter(|check| !check.calls.is_empty()).map(|check| {
         let (on, name) = (sql::table(table), sql::name(&check.name));
-        let again = "run what pg_get_constraintdef() of it prints before it is dropped, behind ALTER TABLE … ADD CONSTRAINT";
-        let (undo, price) = match check.is_not_valid {
-            true => (again.to_owned(), "nobody checks rows meanwhile"),
-            false => (
-                format!("{again}, with NOT VALID, and then VALIDATE CONSTRAINT"),
-                "nobody checks rows meanwhile; all are read when it is validated",
-            ),
+        let undo = sql::constraint_again(table, &check.name, !check.is_not_valid);
+        let price = match check.is_not_valid {
+            true => "nobody checks rows meanwhile",
+            false => "nobody checks rows meanwhile; all are read when it is validated",
         };
-        Finding::new(Severity::Costs, Basis::Known, format!("the CHECK {name} of {on} calls {} for each row", sql::names(&check.calls)))
-            .seen("conbin has the call; the function is not written in C")
-            .remedy(
-                Remedy::sql(
-                    [format!("ALTER TABLE {on} DROP CONSTRAINT {name};")],
-                    undo,
-                    price,
-                )
+        Finding::new(
+            Severity::Costs,
+            Basis::Known,
+            format!("the CHECK {name} of {on} calls {} for each row", sql::names(&check.calls)),
+        )
+        .seen("conbin has the call; the function is not written in C")
+        .remedy(
+            Remedy::sql([format!("ALTER TABLE {on} DROP CONSTRAINT {name};")], undo, price)
                 .needs(owner(table)),
-            )
+        )
     });
     Ok(Verdict::of(findings.collect()))
 }
@@ -107,11 +104,17 @@ mod tests {
         let finding =
             found("constraint.check", |facts| seen(&mut table(facts).checks).push(check(&["judge"])));
         assert_eq!(statements(&finding, 0), "ALTER TABLE public.events DROP CONSTRAINT is_valid;");
-        assert!(finding.remedies[0].undo.ends_with("VALIDATE CONSTRAINT"));
+        assert_eq!(
+            finding.remedies[0].undo.to_string(),
+            "run what SELECT 'ALTER TABLE public.events ADD CONSTRAINT is_valid ' || pg_get_constraintdef(oid) || \
+             ' NOT VALID; ALTER TABLE public.events VALIDATE CONSTRAINT is_valid;' FROM pg_constraint \
+             WHERE conrelid = 'public.events'::regclass AND conname = 'is_valid'; prints before it is dropped"
+        );
         // Rows that are there may break it.
         let doubted = CheckFacts { is_not_valid: true, ..check(&["judge"]) };
         let finding = found("constraint.check", |facts| seen(&mut table(facts).checks).push(doubted));
-        assert!(finding.remedies[0].undo.ends_with("ADD CONSTRAINT"));
+        let undo = finding.remedies[0].undo.to_string();
+        assert!(undo.contains("pg_get_constraintdef(oid) || ';' FROM"), "{undo}");
         fine("constraint.check", |facts| seen(&mut table(facts).checks).push(check(&[])));
         unseen("constraint.check", |facts| table(facts).checks = hidden());
     }

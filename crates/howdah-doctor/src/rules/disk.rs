@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::rule::Rule;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[Rule {
@@ -42,7 +43,7 @@ fn space(case: &Case<'_>) -> Judged {
         )
         .seen(incoming.said())
         .seen(format!("needed: {} rows, {said} indexes, up to {} log", bytes(incoming.bytes), bytes(log)))
-        .remedy(Remedy::new(action, "none is needed", "none").needs("whoever runs the server")),
+        .remedy(Remedy::new(action, Undo::NotNeeded, "none").needs("whoever runs the server")),
     ]))
 }
 

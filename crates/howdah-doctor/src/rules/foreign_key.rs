@@ -11,6 +11,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -53,7 +54,7 @@ fn cost(case: &Case<'_>) -> Judged {
             .seen(format!("{} → {parent} ({})", sql::names(&key.columns), sql::names(&key.parent_columns)));
         if key.is_inherited {
             let whole = "look at the partitioned table: a partition cannot be without its key".to_owned();
-            return finding.remedy(Remedy::new(Action::Elsewhere(whole), "none is needed", "none"));
+            return finding.remedy(Remedy::new(Action::Elsewhere(whole), Undo::NotNeeded, "none"));
         }
         let finding = match table.kind.as_str() {
             "r" => finding.remedy(Remedy::load(message![setting::INDEXES.word("rebuild")], rebuild).needs(owner(table))),
@@ -61,11 +62,13 @@ fn cost(case: &Case<'_>) -> Judged {
         };
         let name = sql::name(&key.name);
         let undo = match key.is_plain {
-            true if key.is_valid => {
-                format!("{} ALTER TABLE {of} VALIDATE CONSTRAINT {name};", sql::foreign_key(key))
-            }
-            true => sql::foreign_key(key),
-            false => "run what pg_get_constraintdef() of it prints before it is dropped, behind ALTER TABLE … ADD CONSTRAINT".to_owned(),
+            true if key.is_valid => Undo::Sql(vec![
+                sql::foreign_key(key),
+                format!("ALTER TABLE {of} VALIDATE CONSTRAINT {name};"),
+            ]),
+            true => Undo::sql(sql::foreign_key(key)),
+            // Of a partitioned table none can be made that is not validated at once.
+            false => sql::constraint_again(table, &key.name, false),
         };
         finding.remedy(
             Remedy::sql(
@@ -102,7 +105,7 @@ fn referencing(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("CREATE INDEX {concurrently}{} ON {child} ({columns});", sql::name(&index))],
-                format!("DROP INDEX {concurrently}{};", sql::qualified(&key.schema, &index)),
+                Undo::sql(format!("DROP INDEX {concurrently}{};", sql::qualified(&key.schema, &index))),
                 price,
             )
             .needs("that table's owner"),
@@ -140,7 +143,9 @@ fn deferred(case: &Case<'_>) -> Judged {
             finding.remedy(
                 Remedy::sql(
                     [format!("ALTER TABLE {of} ALTER CONSTRAINT {name} DEFERRABLE INITIALLY IMMEDIATE;")],
-                    format!("ALTER TABLE {of} ALTER CONSTRAINT {name} DEFERRABLE INITIALLY DEFERRED;"),
+                    Undo::sql(format!(
+                        "ALTER TABLE {of} ALTER CONSTRAINT {name} DEFERRABLE INITIALLY DEFERRED;"
+                    )),
                     "programs that rely on it must say SET CONSTRAINTS ALL DEFERRED",
                 )
                 .needs(owner(table)),
@@ -185,13 +190,17 @@ mod tests {
         assert_eq!(finding.title, "the foreign key events_actor_fkey looks up public.actors for each row");
         assert_eq!(statements(&finding, 1), "ALTER TABLE public.events DROP CONSTRAINT events_actor_fkey;");
         assert_eq!(
-            finding.remedies[1].undo,
+            finding.remedies[1].undo.to_string(),
             "ALTER TABLE public.events ADD CONSTRAINT events_actor_fkey FOREIGN KEY (actor) REFERENCES public.actors (id) NOT VALID; \
              ALTER TABLE public.events VALIDATE CONSTRAINT events_actor_fkey;"
         );
         let not_valid = ForeignKeyFacts { is_valid: false, ..key() };
         let finding = found("fk.cost", |facts| seen(&mut table(facts).foreign_keys).push(not_valid));
-        assert!(finding.remedies[1].undo.ends_with(" NOT VALID;"), "{}", finding.remedies[1].undo);
+        assert!(
+            finding.remedies[1].undo.to_string().ends_with(" NOT VALID;"),
+            "{}",
+            finding.remedies[1].undo
+        );
         let inherited = ForeignKeyFacts { is_inherited: true, ..key() };
         let finding = found("fk.cost", |facts| seen(&mut table(facts).foreign_keys).push(inherited));
         assert!(matches!(finding.remedies[..], [Remedy { action: Action::Elsewhere(_), .. }]), "{finding:?}");

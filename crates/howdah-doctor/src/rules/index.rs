@@ -9,6 +9,7 @@ use crate::finding::{Basis, Finding, Gap, Remedy, Severity};
 use crate::remedies::{drop_index, owner, rebuild};
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -77,7 +78,7 @@ fn invalid(case: &Case<'_>) -> Judged {
         indexes.iter().filter(|index| !index.is_valid && !index.is_part && table.kind != "p").map(|index| {
             let again = Remedy::sql(
                 [format!("REINDEX INDEX CONCURRENTLY {};", named(index))],
-                "none is needed",
+                Undo::NotNeeded,
                 "reads the table, and needs room for the index once more",
             );
             Finding::new(Severity::Costs, Basis::Seen, format!("{} is not valid", named(index)))
@@ -186,7 +187,7 @@ fn gin(case: &Case<'_>) -> Judged {
             finding = finding.remedy(
                 Remedy::sql(
                     [format!("ALTER INDEX {} SET (fastupdate = off);", named(index))],
-                    format!("ALTER INDEX {} RESET (fastupdate);", named(index)),
+                    Undo::sql(format!("ALTER INDEX {} RESET (fastupdate);", named(index))),
                     "each row takes longer, and none waits for the list",
                 )
                 .needs(owner(table)),
@@ -230,13 +231,13 @@ mod tests {
         assert!(longer.remedies[0].price.starts_with("longer is larger"), "{longer:?}");
         assert_eq!(statements(&finding, 0), "DROP INDEX CONCURRENTLY public.short;");
         assert_eq!(
-            finding.remedies[0].undo,
+            finding.remedies[0].undo.to_string(),
             "CREATE INDEX CONCURRENTLY short ON public.events USING btree (at);"
         );
         let partial = found("index.duplicate", with(IndexFacts { is_plain: false, ..covered.clone() }));
         assert_eq!(
-            partial.remedies[0].undo,
-            "run what SELECT pg_get_indexdef('public.short'::regclass); prints before the index is dropped"
+            partial.remedies[0].undo.to_string(),
+            "run what SELECT pg_get_indexdef('public.short'::regclass) || ';'; prints before it is dropped"
         );
         fine("index.duplicate", with(IndexFacts { is_key: true, ..covered }));
         fine("index.duplicate", with(index("other", "at")));

@@ -9,6 +9,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::{for_server, owner};
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -98,7 +99,7 @@ fn random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Finding {
         Some(call) if case.version() >= 180_000 => finding.remedy(
             Remedy::sql(
                 [format!("ALTER TABLE {on} ALTER COLUMN {name} SET DEFAULT uuidv7();")],
-                format!("ALTER TABLE {on} ALTER COLUMN {name} SET DEFAULT {}();", sql::name(call)),
+                Undo::sql(format!("ALTER TABLE {on} ALTER COLUMN {name} SET DEFAULT {}();", sql::name(call))),
                 "new keys tell when they were made",
             )
             .needs(owner(table)),
@@ -160,7 +161,7 @@ mod tests {
         });
         assert_eq!(statements(&uuid, 0), "ALTER TABLE public.events ALTER COLUMN id SET DEFAULT uuidv7();");
         assert_eq!(
-            uuid.remedies[0].undo,
+            uuid.remedies[0].undo.to_string(),
             "ALTER TABLE public.events ALTER COLUMN id SET DEFAULT gen_random_uuid();"
         );
         let gap = unseen("index.random-key", |facts| {

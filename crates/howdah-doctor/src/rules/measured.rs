@@ -12,6 +12,7 @@ use crate::remedies::{drop_index, rebuild};
 use crate::rule::Rule;
 use crate::sql;
 use crate::trials::{CommitTrial, TableTrial, Trials};
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 /// The rule that knows of an index nothing but what it costs.
@@ -119,7 +120,7 @@ fn index_cost(case: &Case<'_>) -> Judged {
                 let text = "fill partitions before they get their indexes and are attached".to_owned();
                 finding.remedy(Remedy::new(
                     Action::Elsewhere(text),
-                    "none is needed",
+                    Undo::NotNeeded,
                     "readers see them later",
                 ))
             }
@@ -192,7 +193,7 @@ fn round_trip(case: &Case<'_>) -> Judged {
                 "at a statement a row at most {} rows a second and connection",
                 count((1.0 / seconds).floor())
             ))
-            .remedy(Remedy::new(action, "none is needed", "rows of a batch are there together, and later")),
+            .remedy(Remedy::new(action, Undo::NotNeeded, "rows of a batch are there together, and later")),
     ]))
 }
 
@@ -218,7 +219,7 @@ fn bandwidth(case: &Case<'_>) -> Judged {
             "sending them alone takes {:.0} % of the time in which the table takes them",
             (share * 100.0).min(100.0)
         ))
-        .remedy(Remedy::new(action, "none is needed", "the files have to get there")),
+        .remedy(Remedy::new(action, Undo::NotNeeded, "the files have to get there")),
     ]))
 }
 
@@ -238,7 +239,7 @@ fn flush(case: &Case<'_>) -> Judged {
     Ok(Verdict::of(vec![
         waits(commit, seconds)
             .seen(format!("at most {} commits a second and connection", count((1.0 / seconds).floor())))
-            .remedy(Remedy::new(action, "none is needed", "rows of a commit are there together, and later"))
+            .remedy(Remedy::new(action, Undo::NotNeeded, "rows of a commit are there together, and later"))
             .remedy(Remedy::session("synchronous_commit", "off", price).label(Durability::LosesLastCommits)),
     ]))
 }
@@ -260,7 +261,7 @@ fn flush_too_fast(case: &Case<'_>) -> Judged {
     let action = Action::Elsewhere("look whether the disk's write cache outlives a power cut".to_owned());
     Ok(Verdict::of(vec![waits(commit, seconds).seen("fsync is on").remedy(Remedy::new(
         action,
-        "none is needed",
+        Undo::NotNeeded,
         "none",
     ))]))
 }

@@ -10,6 +10,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::measured::Measured;
 use crate::rule::Rule;
 use crate::trials::TableTrial;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -131,7 +132,7 @@ fn limit(case: &Case<'_>) -> Judged {
             message![setting::JOBS.number(4)],
             "as many connections of the server, and cores of this machine",
         ))
-        .remedy(Remedy::new(elsewhere, "none is needed", "the files have to get there")),
+        .remedy(Remedy::new(elsewhere, Undo::NotNeeded, "the files have to get there")),
     ]))
 }
 

@@ -6,6 +6,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -62,7 +63,7 @@ fn slots(case: &Case<'_>) -> Judged {
             finding.remedy(
                 Remedy::sql(
                     [format!("SELECT pg_drop_replication_slot({});", sql::literal(&slot.name))],
-                    "none: its reader begins anew with a slot of its own",
+                    Undo::impossible("its reader begins anew with a slot of its own"),
                     "whoever reads from it must be set up again",
                 )
                 .needs("REPLICATION"),
@@ -81,7 +82,7 @@ fn lag(case: &Case<'_>) -> Judged {
     Ok(Verdict::of(vec![
         Finding::new(Severity::Notice, Basis::Counted, format!("a standby is {} behind", duration(lag)))
             .seen(format!("replay_lag in pg_stat_replication; {} stream", standbys.streaming))
-            .remedy(Remedy::new(action, "none is needed", "the load waits")),
+            .remedy(Remedy::new(action, Undo::NotNeeded, "the load waits")),
     ]))
 }
 
@@ -93,7 +94,7 @@ fn identity(case: &Case<'_>) -> Judged {
     let of = sql::table(table);
     let full = Remedy::sql(
         [format!("ALTER TABLE {of} REPLICA IDENTITY FULL;")],
-        format!("ALTER TABLE {of} REPLICA IDENTITY DEFAULT;"),
+        Undo::sql(format!("ALTER TABLE {of} REPLICA IDENTITY DEFAULT;")),
         "each row that is updated or deleted is logged whole",
     );
     let action = Action::Elsewhere(format!(

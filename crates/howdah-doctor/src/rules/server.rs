@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(finding.severity, Severity::Fails);
         let finding = found("server.not-writable", |facts| set(facts, "default_transaction_read_only", "on"));
         assert_eq!(statements(&finding, 1), "ALTER ROLE loader SET default_transaction_read_only = 'off';");
-        assert_eq!(finding.remedies[1].undo, "ALTER ROLE loader RESET default_transaction_read_only;");
+        assert_eq!(
+            finding.remedies[1].undo.to_string(),
+            "ALTER ROLE loader RESET default_transaction_read_only;"
+        );
         fine("server.not-writable", |facts| set(facts, "default_transaction_read_only", "off"));
         unseen("server.not-writable", |facts| hide_setting(facts, "default_transaction_read_only"));
     }
@@ -212,7 +215,10 @@ mod tests {
         assert_eq!(finding.title, "statement_timeout is 10 min");
         assert_eq!(finding.evidence, ["statement_timeout = 600000ms, set for the role"]);
         assert_eq!(statements(&finding, 1), "ALTER ROLE loader SET statement_timeout = '0';");
-        assert_eq!(finding.remedies[1].undo, "ALTER ROLE loader SET statement_timeout = '600000ms';");
+        assert_eq!(
+            finding.remedies[1].undo.to_string(),
+            "ALTER ROLE loader SET statement_timeout = '600000ms';"
+        );
         found("server.timeouts", |facts| set(facts, "transaction_timeout", "3599999"));
         fine("server.timeouts", |facts| set(facts, "transaction_timeout", "3600000"));
         let of_database = found("server.timeouts", |facts| {

@@ -9,6 +9,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -74,7 +75,7 @@ fn rights(case: &Case<'_>) -> Judged {
             .remedy(
                 Remedy::sql(
                     [format!("GRANT CREATE ON SCHEMA {schema} TO {role};")],
-                    format!("REVOKE CREATE ON SCHEMA {schema} FROM {role};"),
+                    Undo::sql(format!("REVOKE CREATE ON SCHEMA {schema} FROM {role};")),
                     "the role can make any table there",
                 )
                 .needs("the schema's owner"),
@@ -91,7 +92,7 @@ fn rights(case: &Case<'_>) -> Judged {
                 .remedy(
                     Remedy::sql(
                         [format!("GRANT USAGE ON SCHEMA {schema} TO {role};")],
-                        format!("REVOKE USAGE ON SCHEMA {schema} FROM {role};"),
+                        Undo::sql(format!("REVOKE USAGE ON SCHEMA {schema} FROM {role};")),
                         "the role sees the names of what is there",
                     )
                     .needs("the schema's owner"),
@@ -113,7 +114,7 @@ fn rights(case: &Case<'_>) -> Judged {
                 .remedy(
                     Remedy::sql(
                         [format!("GRANT INSERT ON {of} TO {role};")],
-                        format!("REVOKE INSERT ON {of} FROM {role};"),
+                        Undo::sql(format!("REVOKE INSERT ON {of} FROM {role};")),
                         "the role can add any row",
                     )
                     .needs(owner(table)),
@@ -150,7 +151,7 @@ fn holder(case: &Case<'_>, lock: &LockFacts) -> (String, Remedy) {
         let gid = sql::literal(gid);
         let remedy = Remedy::sql(
             [format!("ROLLBACK PREPARED {gid};")],
-            "none: what it did is lost",
+            Undo::impossible("what it did is lost"),
             "what it did is lost",
         );
         return (format!("the prepared transaction {gid}"), remedy.needs("its role, or a superuser"));
@@ -159,7 +160,7 @@ fn holder(case: &Case<'_>, lock: &LockFacts) -> (String, Remedy) {
         let action = Action::Elsewhere(
             "SELECT gid FROM pg_prepared_xacts, then ROLLBACK PREPARED of that one".to_owned(),
         );
-        let remedy = Remedy::new(action, "none: what it did is lost", "what it did is lost");
+        let remedy = Remedy::new(action, Undo::impossible("what it did is lost"), "what it did is lost");
         return ("a prepared transaction".to_owned(), remedy.needs("its role, or a superuser"));
     };
     let state = match (&lock.state, case.facts.session.reads_activity) {
@@ -170,7 +171,7 @@ fn holder(case: &Case<'_>, lock: &LockFacts) -> (String, Remedy) {
     let of = role.map(|role| format!("role {role}, ")).unwrap_or_default();
     let remedy = Remedy::sql(
         [format!("SELECT pg_terminate_backend({pid});")],
-        "none: its session is gone",
+        Undo::impossible("its session is gone"),
         "its work is rolled back, and its program loses the connection",
     );
     (format!("process {pid} ({of}{state})"), remedy.needs("the same role, or pg_signal_backend"))
@@ -193,7 +194,7 @@ fn partitions(case: &Case<'_>) -> Judged {
             .remedy(
                 Remedy::sql(
                     [format!("CREATE TABLE {part} PARTITION OF {of} DEFAULT;")],
-                    format!("DROP TABLE {part};"),
+                    Undo::Words(format!("DROP TABLE {part}, while it has no rows")),
                     "a partition that is made later is checked against all rows of the DEFAULT one",
                 )
                 .needs(owner(table)),
@@ -217,7 +218,7 @@ fn row_security(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("ALTER ROLE {role} BYPASSRLS;")],
-                format!("ALTER ROLE {role} NOBYPASSRLS;"),
+                Undo::sql(format!("ALTER ROLE {role} NOBYPASSRLS;")),
                 "no policy of any table holds for the role",
             )
             .needs("a superuser"),
@@ -237,7 +238,7 @@ fn unlogged(case: &Case<'_>) -> Judged {
             .remedy(
                 Remedy::sql(
                     [format!("ALTER TABLE {of} SET LOGGED;")],
-                    format!("ALTER TABLE {of} SET UNLOGGED;"),
+                    Undo::sql(format!("ALTER TABLE {of} SET UNLOGGED;")),
                     "the table is written anew, and to the log, under a lock that keeps readers out",
                 )
                 .needs(owner(table)),

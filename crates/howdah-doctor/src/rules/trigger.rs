@@ -8,6 +8,7 @@ use crate::finding::{Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -35,7 +36,10 @@ fn disable(table: &TableFacts, trigger: &TriggerFacts) -> Remedy {
     let (on, name) = (sql::table(table), sql::name(&trigger.name));
     Remedy::sql(
         [format!("ALTER TABLE {on} DISABLE TRIGGER {name};")],
-        format!("ALTER TABLE {on} ENABLE {}TRIGGER {name};", if trigger.is_always { "ALWAYS " } else { "" }),
+        Undo::sql(format!(
+            "ALTER TABLE {on} ENABLE {}TRIGGER {name};",
+            if trigger.is_always { "ALWAYS " } else { "" }
+        )),
         "what it does is not done, for anybody's rows: do it in one statement after the load",
     )
     .needs(owner(table))
@@ -90,7 +94,10 @@ mod tests {
         let finding = found("trigger.row", with(true, false));
         assert_eq!(finding.evidence, ["BEFORE INSERT on public.events, calls stamp()"]);
         assert_eq!(statements(&finding, 0), "ALTER TABLE public.events DISABLE TRIGGER \"Stamp\";");
-        assert_eq!(finding.remedies[0].undo, "ALTER TABLE public.events ENABLE ALWAYS TRIGGER \"Stamp\";");
+        assert_eq!(
+            finding.remedies[0].undo.to_string(),
+            "ALTER TABLE public.events ENABLE ALWAYS TRIGGER \"Stamp\";"
+        );
         fine("trigger.row", with(false, true));
         unseen("trigger.row", |facts| table(facts).triggers = hidden());
     }

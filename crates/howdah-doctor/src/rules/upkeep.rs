@@ -9,6 +9,7 @@ use crate::finding::{Basis, Finding, Remedy, Severity};
 use crate::remedies::{for_server, owner};
 use crate::rule::Rule;
 use crate::sql;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -61,7 +62,7 @@ fn autovacuum(case: &Case<'_>) -> Judged {
                 .remedy(
                     Remedy::sql(
                         [format!("ALTER TABLE {of} RESET (autovacuum_enabled);")],
-                        format!("ALTER TABLE {of} SET (autovacuum_enabled = off);"),
+                        Undo::sql(format!("ALTER TABLE {of} SET (autovacuum_enabled = off);")),
                         "it reads the table when many rows have come or gone, a load's too",
                     )
                     .needs(owner(table)),
@@ -103,7 +104,7 @@ fn analyze(case: &Case<'_>) -> Judged {
                 "a sample of the table is read",
             ))
             .remedy(
-                Remedy::sql([format!("ANALYZE {of};")], "none is needed", "a sample of the table is read")
+                Remedy::sql([format!("ANALYZE {of};")], Undo::NotNeeded, "a sample of the table is read")
                     .needs(owner(table)),
             ),
     ]))
@@ -125,7 +126,7 @@ fn bloat(case: &Case<'_>) -> Judged {
         .remedy(
             Remedy::sql(
                 [format!("VACUUM {of};")],
-                "none is needed",
+                Undo::NotNeeded,
                 "reads the table and its indexes; nobody has to wait",
             )
             .needs(owner(table)),
@@ -151,7 +152,7 @@ fn fillfactor(case: &Case<'_>) -> Judged {
             .remedy(
                 Remedy::sql(
                     [format!("ALTER TABLE {of} RESET (fillfactor);")],
-                    format!("ALTER TABLE {of} SET (fillfactor = {factor:.0});"),
+                    Undo::sql(format!("ALTER TABLE {of} SET (fillfactor = {factor:.0});")),
                     "updates find no room beside their row",
                 )
                 .needs(owner(table)),
@@ -193,7 +194,7 @@ mod tests {
     fn room_in_pages_is_for_updates() {
         let finding = found("table.fillfactor", |facts| table(facts).fillfactor = Some(50.0));
         assert_eq!(finding.evidence, ["0 updates, 10,000,000 rows: 100 % more pages than needed"]);
-        assert_eq!(finding.remedies[0].undo, "ALTER TABLE public.events SET (fillfactor = 50);");
+        assert_eq!(finding.remedies[0].undo.to_string(), "ALTER TABLE public.events SET (fillfactor = 50);");
         fine("table.fillfactor", |facts| table(facts).fillfactor = Some(90.0));
         fine("table.fillfactor", |facts| {
             (table(facts).fillfactor, table(facts).updates) = (Some(50.0), 100_001.0)

@@ -8,6 +8,7 @@ use crate::figures::{bytes, count};
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::for_server;
 use crate::rule::Rule;
+use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
 pub(super) const RULES: &[Rule] = &[
@@ -82,7 +83,7 @@ fn archive(case: &Case<'_>) -> Judged {
                 count(archiver.archived),
                 count(archiver.failed)
             ))
-            .remedy(Remedy::new(action, "none is needed", "none").needs("whoever runs the server")),
+            .remedy(Remedy::new(action, Undo::NotNeeded, "none").needs("whoever runs the server")),
     ]))
 }
 
@@ -230,8 +231,8 @@ mod tests {
             "ALTER SYSTEM SET max_wal_size = '3174MB'; ALTER SYSTEM SET checkpoint_timeout = '30min'; SELECT pg_reload_conf();"
         );
         assert_eq!(
-            finding.remedies[0].undo,
-            "ALTER SYSTEM SET max_wal_size = '1024MB'; ALTER SYSTEM SET checkpoint_timeout = '300s'; SELECT pg_reload_conf();"
+            finding.remedies[0].undo.to_string(),
+            "ALTER SYSTEM RESET max_wal_size; ALTER SYSTEM RESET checkpoint_timeout; SELECT pg_reload_conf();"
         );
         fine_for("wal.checkpoints", &of(29), |_| {});
         fine_for("wal.checkpoints", &of(90), |facts| table(facts).is_unlogged = true);

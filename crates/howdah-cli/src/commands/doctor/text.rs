@@ -113,7 +113,7 @@ fn remedied(lines: &mut Vec<String>, label: &str, remedy: &Remedy) {
     }
     notes.push(format!("price: {}", remedy.price));
     labelled(lines, "", &notes.join(" · "));
-    lines.push(format!("{:INDENT$}undo: {}", "", visible(&remedy.undo)));
+    lines.push(format!("{:INDENT$}undo: {}", "", visible(&remedy.undo.to_string())));
 }
 
 fn labelled(lines: &mut Vec<String>, label: &str, text: &str) {
