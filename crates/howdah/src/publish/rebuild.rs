@@ -139,6 +139,16 @@ impl Rebuild {
         locked
     }
 
+    /// What users call the table.
+    pub(crate) fn display(&self) -> &str {
+        &self.display
+    }
+
+    /// Whether the table is emptied first.
+    pub(crate) fn truncates(&self) -> bool {
+        self.truncate.is_some()
+    }
+
     /// Takes the lock on the table.
     pub(crate) fn lock_sql(&self) -> &str {
         &self.lock

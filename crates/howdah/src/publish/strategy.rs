@@ -221,6 +221,12 @@ impl PublishStrategy {
         }
     }
 
+    /// The same without dropping what is built again.
+    pub(crate) fn keeping_indexes(&self) -> Option<PublishStrategy> {
+        let truncates = self.rebuild()?.truncates();
+        Some(if truncates { PublishStrategy::Truncate } else { PublishStrategy::Append })
+    }
+
     /// The table that takes another's place.
     pub(crate) fn replacement(&self) -> Option<&Replacement> {
         match self {

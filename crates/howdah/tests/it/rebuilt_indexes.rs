@@ -500,3 +500,47 @@ fn whoever_did_not_ask_is_told_of_a_large_gain() {
     assert!(!told(keeping(&much).jobs(2)), "they would be too many");
     assert!(!told(keeping(&much).mode(Mode::Upsert)), "they are needed");
 }
+
+#[test]
+fn auto_keeps_the_indexes_where_somebody_comes_while_it_plans() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, name text);
+         CREATE INDEX of_n ON t (n); CREATE INDEX of_name ON t (name); CREATE INDEX of_all ON t (name, n, id);
+         VACUUM ANALYZE t",
+    );
+    let csv: String = (0..200_000).fold("id,n,name\n".to_owned(), |mut csv, n| {
+        writeln!(csv, "{n},{},name {n}", n * 7919 % 200_000).unwrap();
+        csv
+    });
+    let file = database.file("t.csv", &csv);
+    let before = database.sql("SELECT oid FROM pg_class WHERE relname = 'of_name'");
+    for mode in [Mode::Append, Mode::Truncate] {
+        // What a dead load left behind is removed when all is decided, and here somebody looks at it.
+        let hidden = "howdah_load_0000000000000007";
+        database.sql(&format!("CREATE TABLE {hidden} (n int)"));
+        let looks = Holder::new(&database, &format!("SELECT * FROM {hidden}"));
+        let waits = |relation: &str| {
+            let locks = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation =";
+            database.until(&format!("{locks} '{relation}'::regclass"), "1");
+        };
+        let wanted = rebuilding(&file, "t").mode(mode).indexes(Indexes::Auto);
+        let (report, said) = std::thread::scope(|scope| {
+            let load = scope.spawn(|| try_load(&database, &wanted));
+            waits(hidden);
+            let reader = Holder::new(&database, "SELECT count(*) FROM t");
+            looks.release();
+            if mode == Mode::Truncate {
+                // As without indexes.
+                waits("t");
+                reader.release();
+            }
+            load.join().unwrap().unwrap()
+        });
+        let why = "indexes are kept: somebody else uses public.t by now";
+        assert!(said.iter().any(|notice| notice == why), "{said:?}");
+        assert_eq!((report.rows, report.plan.unwrap().rebuilt), (200_000, Vec::<String>::new()));
+        assert_eq!(database.sql("SELECT count(*) FROM t"), "200000");
+    }
+    assert_eq!(database.sql("SELECT oid FROM pg_class WHERE relname = 'of_name'"), before);
+}

@@ -12,26 +12,46 @@ use crate::load::Load;
 use crate::options::Indexes;
 use crate::publish::rebuild::Rebuild;
 
+/// Somebody else has it.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+
 /// How long such a lock is waited for where nobody says otherwise.
 const WAIT: Duration = Duration::from_secs(2);
 
 impl Load<'_> {
-    /// Keeps everybody else from the table of `rebuild`, in the open transaction, before the user's own SQL.
+    /// Keeps everybody else from the table of `rebuild`, in the open transaction, before the user's own SQL. `Some`: why
+    /// indexes are kept instead, where that is left to the load; then the transaction is over.
     ///
     /// # Errors
     /// Somebody holds such a lock for too long; the table is not what it was when this was planned; the server's.
     pub(in crate::load) async fn lock_out(
-        &self,
+        &mut self,
         connection: &Connection,
         rebuild: &Rebuild,
-    ) -> Result<(), Error> {
-        self.run_shortly(connection, &[rebuild.lock_sql().to_owned()]).await?;
-        self.control.notice(who_waits(rebuild));
-        let is_as_planned = self.interruptible(connection, rebuild.is_unchanged(connection)).await?;
-        match is_as_planned {
-            true => Ok(()),
-            false => Err(rebuild.altered("while the load was planned").with_hint("load again")),
+    ) -> Result<Option<Message>, Error> {
+        let may_keep = self.options.writing.indexes == Indexes::Auto;
+        // Whoever waits for such a lock keeps all others behind it waiting, and this load has another way.
+        let locked = match may_keep {
+            true => self.run_all(connection, &[format!("{} NOWAIT", rebuild.lock_sql())]).await,
+            false => self.run_shortly(connection, &[rebuild.lock_sql().to_owned()]).await,
+        };
+        let why = match locked {
+            Err(error) if may_keep && error.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
+                format!("somebody else uses {} by now", rebuild.display())
+            }
+            Err(error) => return Err(error),
+            Ok(()) if self.interruptible(connection, rebuild.is_unchanged(connection)).await? => {
+                self.control.notice(who_waits(rebuild));
+                return Ok(None);
+            }
+            Ok(()) if may_keep => "they were altered while the load was planned".to_owned(),
+            Ok(()) => return Err(rebuild.altered("while the load was planned").with_hint("load again")),
+        };
+        self.run_all(connection, &["ROLLBACK".to_owned()]).await?;
+        if let Some(plan) = &mut self.report.plan {
+            plan.rebuilt.clear();
         }
+        Ok(Some(why.into()))
     }
 
     /// Takes out what is built again, which locks the tables that foreign keys refer to. Not before the user's own SQL has
@@ -73,7 +93,10 @@ impl Load<'_> {
 pub(super) fn of_the_table(error: Error) -> Error {
     const CLASSES: [&str; 8] = ["0A", "2B", "38", "39", "40", "42", "55", "P0"];
     let state = error.sqlstate().unwrap_or_default();
-    if error.hint().is_some() || state == "55P03" || !CLASSES.iter().any(|class| state.starts_with(class)) {
+    if error.hint().is_some()
+        || state == LOCK_NOT_AVAILABLE
+        || !CLASSES.iter().any(|class| state.starts_with(class))
+    {
         return error;
     }
     error.with_hint(message![

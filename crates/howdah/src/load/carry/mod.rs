@@ -121,9 +121,18 @@ impl Load<'_> {
             self.run_all(connection, floor.as_slice()).await?;
         }
         self.begin(connection, jobs.count, context, workers).await?;
-        if let Some(rebuild) = strategy.rebuild() {
-            self.lock_out(connection, rebuild).await?;
+        let kept = match strategy.rebuild() {
+            Some(rebuild) => self.lock_out(connection, rebuild).await?,
+            None => None,
+        };
+        let instead = kept.and_then(|why| {
+            self.say_kept(why);
+            strategy.keeping_indexes()
+        });
+        if instead.is_some() {
+            self.begin(connection, jobs.count, context, workers).await?;
         }
+        let strategy = instead.as_ref().unwrap_or(strategy);
         let connections = workers.connections();
         let nothing = "no row of the input";
         self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;

@@ -97,8 +97,12 @@ impl Load<'_> {
     }
 
     /// Says why `auto` keeps the indexes.
-    fn kept(&self, why: Message) -> Option<Rebuild> {
+    pub(in crate::load) fn say_kept(&self, why: Message) {
         self.control.notice(message!["indexes are kept: ", why]);
+    }
+
+    fn kept(&self, why: Message) -> Option<Rebuild> {
+        self.say_kept(why);
         None
     }
 
