@@ -28,7 +28,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark ray
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -166,6 +166,12 @@ go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests o
 spark: .venv/spark ## PySpark into .venv (460 MB), for the tests of howdah.spark, which need Java 17
 
 .venv/spark: requirements-spark.txt .venv/ready
+	$(BIN)/python -m pip install --quiet --requirement $<
+	touch $@
+
+ray: .venv/ray ## Ray into .venv, for the tests of howdah.ray
+
+.venv/ray: requirements-ray.txt .venv/ready
 	$(BIN)/python -m pip install --quiet --requirement $<
 	touch $@
 

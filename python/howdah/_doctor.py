@@ -12,7 +12,7 @@ from howdah._figures import counted, visible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from howdah._target import Target
 
@@ -93,6 +93,8 @@ class Diagnosis:
     """What was measured and makes no difference."""
     prescription: dict[str, Any] | None = None
     """What all remedies of what costs time come to together, if that was measured."""
+    tried: dict[str, Any] | None = None
+    """What the findings of ``tries`` come to together: ``ids``, ``without``, ``now``, ``then``, ``saved``."""
     prediction: dict[str, Any] | None = None
     """How many seconds the load that is to come takes, if its rows are known and the table was measured."""
     comparison: dict[str, Any] | None = None
@@ -123,6 +125,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     rows: int | None = None,
     size: int | None = None,
     measure: bool = False,
+    tries: Sequence[str] = (),
     seconds: float | None = None,
     bytes: int | None = None,  # noqa: A002 - as the command calls it
     allow_busy: bool = False,
@@ -135,7 +138,8 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     about ``seconds`` (60), with at most ``bytes`` (512 MiB) of the server's log, and says which share of a
     load's time each part of the table costs. No transaction with a row in it is ever committed.
     ``allow_busy`` measures although others are at work, whom that slows down; ``allow_event_triggers``
-    although triggers on events fire when copies are made.
+    although triggers on events fire when copies are made. ``tries`` names findings, and measures also what it
+    comes to when copies lack all that they are about.
 
     ``dsn`` and ``server`` are those of ``howdah.load``. ``data`` is a file that is to be loaded into
     ``table``: its rows are counted, or told from its size. ``rows`` or ``size`` (bytes) say what is to come.
@@ -145,11 +149,13 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     Ctrl-C ends it with nothing left, and is raised again. Whatever else goes wrong is a ``howdah.Error``.
     """
     limits = {name: value for name, value in (("seconds", seconds), ("bytes", bytes)) if value is not None}
-    _check(table=table, data=data, both=None not in {rows, size}, measure=measure, limits=limits)
+    names = [tries] if isinstance(tries, str) else list(tries)
+    measures = measure or bool(names)
+    _check(table=table, data=data, both=None not in {rows, size}, measure=measures, limits=limits)
     cost = None
-    if measure:
+    if measures:
         wanted = {"seconds": _SECONDS, "bytes": _BYTES, **limits}
-        cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers)
+        cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers, names)
     place = _target.place(dsn, server, stacklevel=3)
     coming = (None if data is None else Path(data), rows, size)
     told, script, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
@@ -163,6 +169,7 @@ def _diagnosis(told: dict[str, Any], script: str, described: str, notices: list[
         fine=tuple(told["fine"]),
         no_difference={each["what"]: Measured(**each["cost"]) for each in told["no_difference"]},
         prescription=told.get("prescription"),
+        tried=told.get("tried"),
         prediction=told.get("prediction"),
         comparison=told.get("comparison"),
         report=told,

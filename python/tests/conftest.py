@@ -43,6 +43,12 @@ class Database:
         (line,) = self.sql(statement)
         return line
 
+    def copied(self, table: str) -> bytes:
+        """Give what ``COPY … TO`` makes of the table in binary, in the order of its column ``id``."""
+        statement = f"COPY (SELECT * FROM {table} ORDER BY id) TO STDOUT (FORMAT binary)"
+        command = [str(self.psql), "-XAtq", "-d", self.dsn, "-c", statement]
+        return subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+
     def types(self, table: str) -> dict[str, str]:
         """Give the columns with their types."""
         lines = self.sql(
@@ -75,13 +81,19 @@ def serving(command: list[str], port: int, log: Path) -> Iterator[None]:
             process.terminate()
 
 
+def environment(server: howdah.Server) -> dict[str, str]:
+    """Give what processes need to know to find the server."""
+    password = server.dsn.split(":")[2].split("@")[0]
+    return {"PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "howdah", "PGPASSWORD": password}
+
+
 _SECRET = pytest.StashKey[str]()
 
 
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[howdah.Server]:
     with howdah.server() as server:
-        request.config.stash[_SECRET] = server.dsn.split(":")[2].split("@")[0]
+        request.config.stash[_SECRET] = environment(server)["PGPASSWORD"]
         yield server
 
 
@@ -117,6 +129,26 @@ def spark(server: howdah.Server) -> Iterator[Any]:
         session = started(server)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def _ray(server: howdah.Server) -> Iterator[None]:
+    require.ray()
+    with warnings.catch_warnings():
+        # It leaves files and sockets to the garbage collector.
+        warnings.simplefilter("ignore")
+        import ray_session  # noqa: PLC0415
+
+        ray_session.start(server)
+        yield
+        ray_session.stop()
+
+
+@pytest.fixture
+def ray_cluster(_ray: None, server: howdah.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a Ray of two workers, all of whose processes find the server by ``PG*``, and this one, too."""
+    for name, value in environment(server).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

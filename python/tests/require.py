@@ -63,6 +63,12 @@ def spark() -> None:
         missing("spark", "there is no java", module=True)
 
 
+def ray() -> None:
+    """Skip the test, or the module, without Ray's datasets."""
+    if importlib.util.find_spec("ray") is None:
+        missing("ray", "Ray is not installed", module=True)
+
+
 def real_files() -> Path:
     """Give the folder of the real files: all of them are there where it is. Else skip the module."""
     if not FILES.is_dir():

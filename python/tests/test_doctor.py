@@ -121,6 +121,19 @@ def test_it_measures(orders: Database) -> None:
     assert orders.value("SELECT count(*) FROM pg_class WHERE relname LIKE '%howdah%'") == "0"
 
 
+def test_it_tries_what_it_found(orders: Database) -> None:
+    found = howdah.doctor(
+        "orders", orders.dsn, tries=["index.duplicate"], seconds=8, bytes=1 << 30, allow_busy=True
+    )
+    assert found.tried is not None
+    assert found.tried["ids"] == ["index.duplicate"]
+    assert found.tried["without"] == ["index twice"]
+    assert found.tried["saved"]["rounds"] > 0
+    assert found.prescription is None
+    with pytest.raises(howdah.ProgrammingError, match=r"\"fk.cost\" cannot be tried on public\.orders"):
+        howdah.doctor("orders", orders.dsn, tries="fk.cost")
+
+
 def test_a_stop_leaves_nothing_and_is_raised_again(orders: Database) -> None:
     working = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"

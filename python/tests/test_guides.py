@@ -68,6 +68,8 @@ def test_no_guide_shows_python_that_does_something_else(  # noqa: PLR0913, PLR09
             continue
         if "from pyspark" in code:
             request.getfixturevalue("spark")
+        if "import ray" in code:
+            request.getfixturevalue("ray_cluster")
         for library in LIBRARIES.findall(code):
             require.library(library)
         if file := re.match(r"# (test_\w+\.py)\n", code):

@@ -1,6 +1,5 @@
 """Spark writes through howdah: two executors, each a process, into one server."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +44,6 @@ def test_rows_are_not_matched_by_their_key(spark: Any, database: Database) -> No
     frame = spark.sql("SELECT id, 'new' AS v FROM range(0, 3)")
     written(frame, database, "t", write_mode="upsert", key="id")
     assert database.value("SELECT string_agg(id || v, ' ' ORDER BY id) FROM t") == "0new 1new 2new 7old"
-
-
-def copied(database: Database, table: str) -> bytes:
-    command = [str(database.psql), "-XAtq", "-d", database.dsn, "-c"]
-    statement = f"COPY (SELECT * FROM {table} ORDER BY id) TO STDOUT (FORMAT binary)"
-    return subprocess.run([*command, statement], capture_output=True, check=True, timeout=60).stdout
 
 
 # A type of Spark, the type that a new table gets, and values as Spark's SQL writes them and as COPY does.
@@ -122,7 +115,7 @@ def test_a_value_is_not_what_psql_would_have_stored(
     assert database.sql("SELECT * FROM by_spark ORDER BY id") == database.sql(
         "SELECT * FROM by_psql ORDER BY id"
     )
-    assert copied(database, "by_spark") == copied(database, "by_psql")
+    assert database.copied("by_spark") == database.copied("by_psql")
 
 
 def test_a_type_without_a_counterpart_fails_in_the_middle(spark: Any, database: Database) -> None:  # noqa: ANN401

@@ -17,6 +17,8 @@ pub enum Attachment {
     Checks,
     /// A column that is computed and stored.
     Generated(String),
+    /// The log, in which each row is written first.
+    Log,
 }
 
 impl Attachment {
@@ -28,10 +30,11 @@ impl Attachment {
             Attachment::Trigger(trigger) => format!("trigger {}", name(trigger)),
             Attachment::Checks => "all CHECKs together".to_owned(),
             Attachment::Generated(column) => format!("generated column {}", name(column)),
+            Attachment::Log => "the log".to_owned(),
         }
     }
 
-    /// Those of a table that can be measured, the largest indexes first.
+    /// Those of the table's definition that can be measured, the largest indexes first.
     pub(crate) fn all_of(table: &TableFacts) -> Vec<Attachment> {
         let mut indexes: Vec<_> = table.indexes.seen().into_iter().flatten().collect();
         indexes.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
@@ -65,7 +68,7 @@ pub enum Variant {
     Without(Attachment),
     /// It lacks all of them.
     Bare,
-    /// It lacks what costs time for sure.
+    /// It lacks several of them together: what costs time for sure, or what somebody wants tried.
     Prescribed,
     /// It is not logged.
     Unlogged,

@@ -8,7 +8,7 @@ use crate::attachment::{Attachment, Variant};
 use crate::case::{Ask, Case};
 use crate::finding::{Basis, Finding, Gap, Severity};
 use crate::measured::Measured;
-use crate::prescription::Prescription;
+use crate::prescription::{Prescription, Tried};
 use crate::rules;
 use crate::sql;
 use crate::trials::{ConnectionsTrial, TableTrial, Trials};
@@ -22,6 +22,9 @@ pub struct Diagnosis {
     /// What all remedies together come to, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prescription: Option<Prescription>,
+    /// What the remedies that somebody chose come to together, if that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
     /// What was measured and makes no difference that could be told from none.
     pub no_difference: Vec<NoDifference>,
     /// What could not be seen.
@@ -61,6 +64,7 @@ pub fn diagnose(facts: &Facts, ask: &Ask, trials: Option<&Trials>) -> Diagnosis 
     if let Some(trial) = trials.and_then(|trials| trials.table.as_ref()) {
         weigh(&mut diagnosis.findings, trial);
         diagnosis.prescription = Prescription::of(trial);
+        diagnosis.tried = Tried::of(trial);
         diagnosis.no_difference = no_difference(trial);
     }
     if let Some(trial) = trials.and_then(|trials| trials.connections.as_ref()) {
@@ -92,11 +96,11 @@ fn weigh(findings: &mut Vec<Finding>, trial: &TableTrial) {
     // Another rule knows more of it than that it takes time.
     let known: Vec<Attachment> = findings
         .iter()
-        .filter(|finding| finding.id != rules::ONLY_MEASURED)
+        .filter(|finding| finding.id != rules::INDEX_COST)
         .filter_map(|finding| finding.attachment.clone())
         .collect();
     findings.retain(|finding| {
-        finding.id != rules::ONLY_MEASURED || finding.attachment.as_ref().is_none_or(|it| !known.contains(it))
+        finding.id != rules::INDEX_COST || finding.attachment.as_ref().is_none_or(|it| !known.contains(it))
     });
 }
 

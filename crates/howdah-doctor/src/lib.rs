@@ -20,6 +20,7 @@
 //! ```
 
 mod attachment;
+mod attempt;
 mod case;
 mod comparison;
 mod diagnosis;
@@ -45,6 +46,7 @@ mod undo;
 mod verdict;
 
 pub use attachment::{Attachment, Variant};
+pub use attempt::Attempt;
 pub use case::{Ask, InputEstimate};
 pub use comparison::{Comparison, RateComparison, Ratio};
 pub use diagnosis::{Diagnosis, NoDifference, diagnose};
@@ -55,7 +57,7 @@ pub use input::InputLook;
 pub use measure::{Limits, measure};
 pub use measured::Measured;
 pub use prediction::{Prediction, Seconds};
-pub use prescription::Prescription;
+pub use prescription::{Prescription, Tried};
 pub use report::Report;
 pub use rule::Rule;
 pub use rules::{all, find};

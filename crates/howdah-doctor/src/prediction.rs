@@ -18,9 +18,12 @@ pub struct Prediction {
     pub is_counted: bool,
     /// As things are.
     pub now: Seconds,
-    /// With all remedies of what costs time, if that was measured.
+    /// With all remedies of what costs time, or with those that were tried, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<Seconds>,
+    /// With which remedies that is, in words.
+    #[serde(skip)]
+    with: &'static str,
 }
 
 /// A time with its interval.
@@ -63,16 +66,19 @@ impl Prediction {
         let trials = trials?;
         let client = trials.client.as_ref().and_then(ClientTrial::rate);
         let now = Seconds::of(rows, trials.table.as_ref()?.rate()?, client);
-        let then = diagnosis.prescription.as_ref();
-        let then = then.map(|prescription| Seconds::of(rows, prescription.then, client));
-        Some(Prediction { rows, is_counted, now, then })
+        let (together, with) = match &diagnosis.tried {
+            Some(tried) => (Some(&tried.together), "what was tried"),
+            None => (diagnosis.prescription.as_ref(), "all of it done"),
+        };
+        let then = together.map(|together| Seconds::of(rows, together.then, client));
+        Some(Prediction { rows, is_counted, now, then, with })
     }
 
     /// In a line.
     pub fn said(&self) -> String {
         let about = if self.is_counted { "" } else { "about " };
-        let then =
-            self.then.map(|then| format!("; with all of it done: {}", then.said())).unwrap_or_default();
+        let then = self.then.map(|then| format!("; with {}: {}", self.with, then.said()));
+        let then = then.unwrap_or_default();
         format!(
             "{about}{} rows in {}, 1 connection{then}; checkpoints, and what is larger than the server's memory, are not in it",
             count(self.rows as f64),

@@ -1,5 +1,5 @@
-//! All that can be done about what costs time, together. Shares of single remedies overlap, so that what they come to is measured by
-//! a copy that lacks all of these things at once.
+//! Several remedies together: all that can be done about what costs time, or those that somebody wants tried. Shares of single ones
+//! overlap, so that what they come to is measured by a copy that lacks all of these things at once.
 
 use serde::Serialize;
 
@@ -23,23 +23,53 @@ pub struct Prescription {
 }
 
 impl Prescription {
-    /// Of what was measured, if it is worth anything.
+    /// Of what was measured, if nobody chose what is left out, and it is worth anything.
     pub(crate) fn of(trial: &TableTrial) -> Option<Prescription> {
-        let saved = trial.prescription_saved().filter(|saved| trial.is_clear(*saved))?;
+        let measured = Prescription::measured(trial).filter(|_| trial.tried.is_empty());
+        measured.filter(|prescription| trial.is_clear(prescription.saved))
+    }
+
+    /// What was left out together, whatever it is worth.
+    pub(crate) fn measured(trial: &TableTrial) -> Option<Prescription> {
         Some(Prescription {
             without: trial.prescribed.iter().map(|attachment| attachment.named(sql::name)).collect(),
-            now: trial.rate()?,
+            now: trial.rate_beside_prescription()?,
             then: trial.prescription_rate()?,
-            saved,
+            saved: trial.prescription_saved()?,
         })
     }
 }
 
-/// What costs time for sure, and can be done without while rows come.
+/// What the remedies of chosen findings come to together, over one connection.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tried {
+    /// The findings.
+    pub ids: Vec<String>,
+    /// What was left out, and what that came to.
+    #[serde(flatten)]
+    pub together: Prescription,
+    /// Whether it is more than nothing, more than 5 % and more than two runs of the same are apart.
+    pub is_clear: bool,
+}
+
+impl Tried {
+    /// Of what was measured, whatever it is worth.
+    pub(crate) fn of(trial: &TableTrial) -> Option<Tried> {
+        if trial.tried.is_empty() {
+            return None;
+        }
+        let together = Prescription::measured(trial)?;
+        Some(Tried { ids: trial.tried.clone(), is_clear: trial.is_clear(together.saved), together })
+    }
+}
+
+/// What costs time for sure, and can be done without while rows come. The log is not among it: what a crash empties is no remedy
+/// for everybody.
 pub(crate) fn removed(findings: &[Finding]) -> Vec<Attachment> {
     let mut removed: Vec<Attachment> = Vec::new();
     for finding in findings.iter().filter(|finding| finding.cost.is_some() && !finding.remedies.is_empty()) {
-        if let Some(attachment) = finding.attachment.as_ref().filter(|it| !removed.contains(it)) {
+        let attachment = finding.attachment.as_ref().filter(|it| **it != Attachment::Log);
+        if let Some(attachment) = attachment.filter(|it| !removed.contains(it)) {
             removed.push(attachment.clone());
         }
     }
@@ -51,7 +81,7 @@ mod tests {
     use super::*;
     use crate::testing::{healthy, index, seen, table, trial};
     use crate::trials::Trials;
-    use crate::{Ask, Variant, diagnose};
+    use crate::{Ask, Report, Saved, Variant, diagnose};
 
     fn of(name: &str) -> Attachment {
         Attachment::Index(name.into())
@@ -96,5 +126,49 @@ mod tests {
         let bare = measured.run_of(&Variant::Bare, 0.97);
         measured.runs.extend(bare);
         assert_eq!(Prescription::of(&measured), None);
+    }
+
+    /// A report on copies that lacked two indexes together, which took so many seconds instead of one.
+    fn tried(seconds: f64) -> Report {
+        let mut measured = trial(&[(of("a"), 0.1), (of("b"), 0.1), (of("c"), 0.1)]);
+        (measured.prescribed, measured.tried) = (vec![of("a"), of("b")], vec!["index.unused".into()]);
+        let without = measured.run_of(&Variant::Prescribed, seconds);
+        measured.runs.extend(without);
+        let trials = Trials { table: Some(measured), ..Trials::default() };
+        Report::new(healthy(), Ask { rows: Some(1_000_000), ..Ask::default() }, Some(trials))
+    }
+
+    #[test]
+    fn what_was_tried_is_said_whatever_it_is_worth_and_is_no_prescription() {
+        let report = tried(0.5);
+        assert_eq!(report.diagnosis.prescription, None);
+        assert_eq!(
+            report.tried().unwrap(),
+            "50 % (50 to 50) of the time goes with index.unused: 20,000 rows a second instead of 10,000, \
+             without index a, index b while rows come"
+        );
+        let to_come = report.prediction.as_ref().unwrap().said();
+        assert!(to_come.contains("; with what was tried: 50 s (50 s to 50 s); "), "{to_come}");
+        let saved = Saved::read(&serde_json::to_string(&report).unwrap()).unwrap();
+        let again = Report::new(saved.facts, saved.ask, saved.trials);
+        assert_eq!(again.diagnosis.tried, report.diagnosis.tried);
+        let nothing = tried(0.99).tried().unwrap();
+        assert!(
+            nothing.starts_with("1 % (1 to 1) of the time goes with index.unused, which is no difference"),
+            "{nothing}"
+        );
+        // Without the log, the copy that lacks all else is another one.
+        let mut measured = trial(&[(of("a"), 0.1)]);
+        (measured.prescribed, measured.tried) = (vec![of("a"), Attachment::Log], vec!["x".into()]);
+        let bare = measured.run_of(&Variant::Bare, 0.9);
+        measured.runs.extend(bare);
+        assert_eq!(Tried::of(&measured), None);
+        let without = measured.run_of(&Variant::Prescribed, 0.6);
+        measured.runs.extend(without);
+        let tried = Tried::of(&measured).unwrap();
+        assert_eq!(
+            (tried.together.without, tried.is_clear),
+            (vec!["index a".to_owned(), "the log".to_owned()], true)
+        );
     }
 }

@@ -115,8 +115,11 @@ pub struct TableTrial {
     pub rows: u64,
     /// Bytes of a run as they are sent.
     pub bytes: u64,
-    /// What was left out together, since it costs time for sure.
+    /// What was left out together.
     pub prescribed: Vec<Attachment>,
+    /// The findings whose remedies somebody wanted tried by that; none: it was left out since it costs time for sure.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<String>,
     /// Every run.
     pub runs: Vec<Run>,
 }
@@ -144,7 +147,10 @@ impl TableTrial {
 
     /// The share of the time that goes without `attachment` alone. Such shares overlap: they must not be added.
     pub fn cost(&self, attachment: &Attachment) -> Option<Measured> {
-        self.saved(&Variant::Without(attachment.clone()))
+        self.saved(&match attachment {
+            Attachment::Log => Variant::Unlogged,
+            other => Variant::Without(other.clone()),
+        })
     }
 
     /// Everything whose cost was measured.
@@ -162,24 +168,32 @@ impl TableTrial {
 
     /// The share of the time that goes without the log.
     pub fn log_cost(&self) -> Option<Measured> {
-        self.saved(&Variant::Unlogged)
+        self.cost(&Attachment::Log)
     }
 
-    /// The copy that lacks what is prescribed: the bare one, where that is all there is.
+    /// The copy that lacks what is left out together: the bare one, where that is all there is.
     fn prescription(&self) -> Option<Variant> {
-        let is_all = self.attachments().iter().all(|attachment| self.prescribed.contains(attachment));
-        let variant = if is_all { Variant::Bare } else { Variant::Prescribed };
+        let variant = match is_all(&self.attachments(), &self.prescribed) {
+            true => Variant::Bare,
+            false => Variant::Prescribed,
+        };
         (!self.prescribed.is_empty()).then_some(variant)
     }
 
-    /// The share of the time that goes without all that is prescribed.
+    /// The share of the time that goes without all that is left out together.
     pub fn prescription_saved(&self) -> Option<Measured> {
         self.saved(&self.prescription()?)
     }
 
-    /// Rows a second without all that is prescribed.
+    /// Rows a second without all that is left out together.
     pub fn prescription_rate(&self) -> Option<Measured> {
         self.rate_of(&self.prescription()?)
+    }
+
+    /// Rows a second that the whole table takes in the same rounds.
+    pub fn rate_beside_prescription(&self) -> Option<Measured> {
+        let pairs = self.paired(&self.prescription()?);
+        Measured::of(pairs.into_iter().map(|(_, whole)| self.rows as f64 / whole))
     }
 
     /// The share of the time that goes when rows come in `form` instead of in binary.
@@ -243,6 +257,11 @@ impl TableTrial {
     pub fn rounds(&self) -> usize {
         self.paired(&Variant::Whole).len()
     }
+}
+
+/// Whether a copy without `left_out` is a bare one, which is logged.
+pub(crate) fn is_all(attachments: &[Attachment], left_out: &[Attachment]) -> bool {
+    !left_out.contains(&Attachment::Log) && attachments.iter().all(|attachment| left_out.contains(attachment))
 }
 
 /// The interval around a median needs more than a few runs.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use howdah::message::Respell;
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
-use howdah_doctor::{Ask, Facts, InputEstimate, InputLook, Limits, Report, Saved, measure};
+use howdah_doctor::{Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, measure};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -15,9 +15,10 @@ use crate::spelling::Keywords;
 use crate::target::{Chosen, Place};
 use crate::wait::in_thread_until_stopped;
 
-/// How much measuring may cost: seconds, bytes of log; and whether others may be at work, or event triggers fire.
+/// How much measuring may cost: seconds, bytes of log; whether others may be at work, or event triggers fire; and findings whose
+/// remedies are to be tried.
 #[derive(FromPyObject)]
-pub(crate) struct Cost(f64, f64, bool, bool);
+pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>);
 
 /// The load that is to come: its input, its rows, its bytes.
 #[derive(FromPyObject)]
@@ -53,11 +54,8 @@ pub(crate) fn doctor(
 ) -> PyResult<Told> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
-    let limits = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers)| Limits {
-        seconds,
-        bytes,
-        allow_busy,
-        allow_event_triggers,
+    let cost = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers, tries)| {
+        (Limits { seconds, bytes, allow_busy, allow_event_triggers }, tries)
     });
     let baseline = baseline.map(Baseline::read).transpose().map_err(|error| raised(py, &error))?;
     let control = Control::new();
@@ -65,8 +63,7 @@ pub(crate) fn doctor(
         let control = control.clone();
         move || {
             let mut chosen = Chosen::by(place)?;
-            let report =
-                report(&chosen.target, table.as_ref(), coming, limits, &control, &mut chosen.notices)?;
+            let report = report(&chosen.target, table.as_ref(), coming, cost, &control, &mut chosen.notices)?;
             let report = match baseline {
                 Some(before) => report.compared_with(&before)?,
                 None => report,
@@ -84,7 +81,7 @@ fn report(
     target: &Target,
     table: Option<&TableName>,
     Coming(data, rows, bytes): Coming,
-    limits: Option<Limits>,
+    cost: Option<(Limits, Vec<String>)>,
     control: &Control,
     notices: &mut Vec<String>,
 ) -> Result<Report, Error> {
@@ -93,8 +90,15 @@ fn report(
         Some((data, table)) => rows_of(data, table, target, control, notices)?,
         None => None,
     };
-    let trials = limits.map(|limits| measure(target, &facts, &limits, control, &mut |_| ())).transpose()?;
-    Ok(Report::new(facts, Ask { rows, bytes, input }, trials))
+    let ask = Ask { rows, bytes, input };
+    let trials = match cost {
+        Some((limits, tries)) => {
+            let attempt = (!tries.is_empty()).then(|| Attempt::new(&tries, &facts, &ask)).transpose()?;
+            Some(measure(target, &facts, &limits, attempt.as_ref(), control, &mut |_| ())?)
+        }
+        None => None,
+    };
+    Ok(Report::new(facts, ask, trials))
 }
 
 /// How many rows the input has, if that can be told; else why not is noted.

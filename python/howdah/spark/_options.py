@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, get_args
 
 from howdah._cluster._job import JobSpec, WriteMode
+from howdah._cluster._rules import MATCHING, allowed, job_id, refuse
 from howdah.spark import _url
-from howdah.spark._refusal import refuse, refuse_password
+from howdah.spark._refusal import refuse_password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,8 +51,6 @@ _REFUSED = {
 _OF_STREAMS = ("checkpointlocation", "queryname")
 
 _IN_OVERWRITE = ("replace", "truncate")
-_MATCHING = ("upsert", "update", "delete")
-_LOSSES = ("nanoseconds", "decimals", "floats")
 
 _COLUMN_TYPE = re.compile(
     r'\s*(?:"((?:[^"]|"")+)"|`([^`]+)`|([^\s"`,()]+))\s+([^,()]+(?:\([^()]*\)[^,()]*)?)\s*(?:,|$)'
@@ -77,8 +76,8 @@ def spec(options: Mapping[str, str], *, overwrite: bool, streams: bool = False) 
             "postgresql://db.example/shop, service=shop, or jdbc:postgresql://db.example/shop",
         )
     mode = _epoch_mode(given, overwrite=overwrite) if streams else _mode(given, overwrite=overwrite)
-    key = tuple(filter(None, map(str.strip, given.get("key", "").split(","))))
-    if mode in _MATCHING and not key:
+    key = _words(given.get("key", ""))
+    if mode in MATCHING and not key:
         refuse(f'write_mode {mode} needs key: the columns to match rows by, as in "id" or "day, sensor"')
     return JobSpec(
         dsn=_url.dsn(given["url"].strip(), given.get("user")),
@@ -86,11 +85,11 @@ def spec(options: Mapping[str, str], *, overwrite: bool, streams: bool = False) 
         mode=mode,
         key=key,
         types=_column_types(given.get("createtablecolumntypes", "")),
-        allow=_allowed(given.get("allow", "")),
+        allow=allowed(_words(given.get("allow", ""))),
         connections=_whole_number("connections", given.get("connections", "4"), most=1000),
         ledger=given.get("ledger"),
         lock_timeout=_seconds(given.get("lock_timeout")),
-        job_id=_job_id(given, mode),
+        job_id=job_id(given.get("commit", "job"), given.get("job_id"), mode),
     )
 
 
@@ -125,22 +124,6 @@ def _mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:
         contradicting = 'mode("overwrite")' if mode not in _IN_OVERWRITE else f"truncate {given['truncate']}"
         refuse(f"write_mode {mode} contradicts {contradicting}")
     return mode
-
-
-def _job_id(given: Mapping[str, str], mode: WriteMode) -> str | None:
-    """Read the name under which tasks commit one by one, if they do."""
-    commit, name = given.get("commit", "job"), given.get("job_id", "").strip()
-    if commit not in {"job", "tasks"}:
-        refuse(f"commit is job or tasks, not {commit}")
-    if commit == "job":
-        if "job_id" in given:
-            refuse("job_id goes with commit tasks: a job that commits at once has no other runs")
-        return None
-    if not name:
-        refuse("commit tasks needs job_id: the name under which a later run goes on")
-    if mode not in {"append", "create_append"}:
-        refuse(f"commit tasks only adds rows: it does not go with {mode}")
-    return name
 
 
 def _epoch_mode(given: Mapping[str, str], *, overwrite: bool) -> WriteMode:
@@ -188,12 +171,8 @@ def _seconds(value: str | None) -> float | None:
     return float(value)
 
 
-def _allowed(value: str) -> tuple[str, ...]:
-    words = tuple(filter(None, map(str.strip, value.split(","))))
-    for word in words:
-        if word not in _LOSSES:
-            refuse(f"allow takes {', '.join(_LOSSES)}, not {word}")
-    return words
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, value.split(","))))
 
 
 def _column_types(text: str) -> tuple[tuple[str, str], ...]:

@@ -1,18 +1,10 @@
-"""Refusals of what a user asks for, before anything was done."""
+"""The refusal of a password, in Spark's words."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from howdah import _errors
-
-
-def refuse(message: str, hint: str | None = None) -> NoReturn:
-    """Refuse it, and say what would do."""
-    error = _errors.ProgrammingError(message)
-    error.hint = hint
-    error.visible = "nothing was changed"
-    raise error
+from howdah._cluster._rules import refuse
 
 
 def refuse_password(where: str) -> NoReturn:

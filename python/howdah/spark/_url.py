@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote
 
-from howdah.spark._refusal import refuse, refuse_password
+from howdah._cluster._rules import has_password, refuse
+from howdah.spark._refusal import refuse_password
 
 _JDBC = "jdbc:postgresql:"
 
@@ -29,17 +30,13 @@ _WITHOUT_MEANING = {
 _SETTINGS = {"options", "currentSchema"}
 _TARGETS = {"any": "any", "primary": "primary", "master": "primary"}
 
-# Wherever it stands: a password may hold a slash that should be escaped, and be taken for a database.
-_PASSWORD_IN_URI = re.compile(r"^(?:jdbc:)?postgres(?:ql)?:(?://)?[^?@]*:[^?@]*@", re.IGNORECASE)
-_PASSWORD_WORD = re.compile(r"(?<![a-z_])(?:ssl)?password\s*=", re.IGNORECASE)
 # A URI's own user, and that among its parameters or among pairs of key=value.
 _USER = re.compile(r"^postgres(?:ql)?://[^/?@]+@|[?&\s]user\s*=|^user\s*=")
 
 
 def dsn(url: str, user: str | None) -> str:
     """Give the connection that ``url`` and ``user`` mean."""
-    # Names of parameters may be percent-encoded, too.
-    if _PASSWORD_IN_URI.match(url) or _PASSWORD_WORD.search(unquote(url)):
+    if has_password(url):
         refuse_password("the url")
     if url.startswith(_JDBC):
         url = _of_jdbc(url.removeprefix(_JDBC))

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 
 use super::load::Connection;
 
@@ -26,6 +26,7 @@ Examples:
   howdah doctor -d shop --table events --report markdown > ticket.md
   howdah doctor -d shop --report json > looked.json
   howdah doctor --facts looked.json               the same findings, without a server
+  howdah doctor -d shop --table events --try index.unused,fk.cost            would it help?
   howdah doctor -d shop --table events --measure --baseline before.json      did it help?
   howdah doctor -d shop --table events --sql remedies.sql        the remedies as a script
   howdah doctor --explain index.duplicate
@@ -36,7 +37,7 @@ Exit codes: 0 looked, whatever was found, 1 failed, 2 usage or connection, 130 o
 
 /// Find what will fail, hurt or slow down loads into a server, and what to do about it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("measuring").args(["measure", "tries"]).multiple(true))]
 pub(crate) struct Doctor {
     /// The file that is to come: its rows are counted, or told from its size and its first records [default: none]
     #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath, requires = "table", conflicts_with_all = ["facts", "list", "explain"])]
@@ -58,20 +59,25 @@ pub(crate) struct Doctor {
     #[arg(long, conflicts_with_all = ["facts", "list", "explain"], help_heading = MEASURING)]
     pub(crate) measure: bool,
 
+    /// Measure also what these findings come to together, as index.gin,fk.cost: copies lack what they are about [default: none]
+    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', requires = "table", conflicts_with_all = ["facts", "list", "explain"],
+        help_heading = MEASURING)]
+    pub(crate) tries: Vec<String>,
+
     /// About how long it measures, in seconds
-    #[arg(long, value_name = "S", default_value = "60", requires = "measure", help_heading = MEASURING)]
+    #[arg(long, value_name = "S", default_value = "60", requires = "measuring", help_heading = MEASURING)]
     pub(crate) seconds: String,
 
     /// How much it writes to the server's log, by scratch copies
-    #[arg(long, value_name = "BYTES", default_value = "512MiB", requires = "measure", help_heading = MEASURING)]
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", requires = "measuring", help_heading = MEASURING)]
     pub(crate) bytes: String,
 
     /// Measure beside others who are at work, and slow them down [default: refuse]
-    #[arg(long, requires = "measure", help_heading = MEASURING)]
+    #[arg(long, requires = "measuring", help_heading = MEASURING)]
     pub(crate) allow_busy: bool,
 
     /// Measure although event triggers fire when copies are made [default: refuse]
-    #[arg(long, requires = "measure", help_heading = MEASURING)]
+    #[arg(long, requires = "measuring", help_heading = MEASURING)]
     pub(crate) allow_event_triggers: bool,
 
     /// Judge a JSON report that was saved, without a server [default: look at the server]

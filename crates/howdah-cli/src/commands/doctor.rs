@@ -13,7 +13,7 @@ use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
-use howdah_doctor::{Action, Ask, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials};
+use howdah_doctor::{Action, Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -123,10 +123,13 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
                 let input = args.input.as_ref().zip(table.as_ref());
                 let input = input.map(|(path, table)| rows_of(path, table, &server, console, control));
                 let ask = Ask { input: input.transpose()?.flatten(), ..typed };
-                let trials = match limits {
-                    Some(limits) => Some(measured(&server, &facts, &limits, console, control)?),
-                    None => None,
+                let attempt = match args.tries.as_slice() {
+                    [] => None,
+                    ids => Some(Attempt::new(ids, &facts, &ask)?),
                 };
+                let measured = limits
+                    .map(|limits| measured(&server, &facts, &limits, attempt.as_ref(), console, control));
+                let trials = measured.transpose()?;
                 return Ok(Report::new(facts, ask, trials));
             }
         }
@@ -158,7 +161,8 @@ fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
     let seconds = units::count("--seconds", &args.seconds)? as f64;
     let bytes = units::bytes("--bytes", &args.bytes)? as f64;
     let (allow_busy, allow_event_triggers) = (args.allow_busy, args.allow_event_triggers);
-    Ok(args.measure.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
+    let is_wanted = args.measure || !args.tries.is_empty();
+    Ok(is_wanted.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
 }
 
 /// Measures, and says what it does.
@@ -166,6 +170,7 @@ fn measured(
     server: &Server,
     facts: &Facts,
     limits: &Limits,
+    attempt: Option<&Attempt>,
     console: Console,
     control: &Control,
 ) -> Result<Trials, Error> {
@@ -178,7 +183,7 @@ fn measured(
         View::of_work("measuring", spent / seconds, shown.lock().clone())
     };
     let progress = Progress::watch(control, console, |_| "rolling back", view).ok().flatten();
-    let trials = howdah_doctor::measure(&server.target, facts, limits, control, &mut |what| {
+    let trials = howdah_doctor::measure(&server.target, facts, limits, attempt, control, &mut |what| {
         what.clone_into(&mut doing.lock())
     });
     if let Some(progress) = progress {

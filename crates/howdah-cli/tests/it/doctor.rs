@@ -10,6 +10,7 @@ mod scripts;
 mod secrets;
 mod servers;
 mod tables;
+mod tries;
 
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -107,7 +108,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--watch", "--app", "--apply", "--try"] {
+    for unknown in ["--watch", "--app", "--apply"] {
         assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
     }
 }

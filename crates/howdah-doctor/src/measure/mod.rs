@@ -21,6 +21,7 @@ use howdah::message;
 use howdah::message::setting;
 use howdah::{Control, Error, Target};
 
+use crate::attempt::Attempt;
 use crate::prescription;
 use crate::sql;
 use crate::trials::Trials;
@@ -57,7 +58,8 @@ impl Default for Limits {
     }
 }
 
-/// Measures at the server of `target`, whose [`Facts`] were looked at before. `tell` hears what is done.
+/// Measures at the server of `target`, whose [`Facts`] were looked at before, and what the remedies of an attempt come to. `tell`
+/// hears what is done.
 ///
 /// # Errors
 /// The server is a standby, others are at work, or somebody said stop; the connection is lost. What cannot be measured for
@@ -66,6 +68,7 @@ pub fn measure(
     target: &Target,
     facts: &Facts,
     limits: &Limits,
+    attempt: Option<&Attempt>,
     control: &Control,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Trials, Error> {
@@ -81,12 +84,9 @@ pub fn measure(
             Ok(commit) => trials.commit = Some(commit),
             Err(why) => trials.leave_out("commits", why),
         }
-        let mut csv = None;
-        if let Some(table) = table_of(facts) {
-            let spent = began.elapsed().as_secs_f64();
-            let left = Limits { seconds: (limits.seconds - spent).max(0.0), ..*limits };
-            csv = measure_table(target, connection, facts, table, &left, &mut trials, tell).await?;
-        }
+        let spent = began.elapsed().as_secs_f64();
+        let left = Limits { seconds: (limits.seconds - spent).max(0.0), ..*limits };
+        let csv = measure_table(target, connection, facts, &left, attempt, &mut trials, tell).await?;
         Ok((trials, csv))
     })?;
     if let (Some(table), Some(csv)) = (table_of(facts), csv) {
@@ -104,23 +104,25 @@ fn table_of(facts: &Facts) -> Option<&TableFacts> {
     facts.table.as_ref().filter(|table| !table.name.is_empty())
 }
 
-/// Of time and log, what goes to copies of the table, to the copy without all that costs time, and to several connections.
-const OF_TABLE: f64 = 0.65;
-const OF_PRESCRIPTION: f64 = 0.15;
-const OF_CONNECTIONS: f64 = 0.2;
+/// Of time and log, what goes to copies of the table, to the copy that lacks several things together, and to several connections.
+const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
+/// The same where somebody wants to know what these things come to.
+const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
 
 /// Measures what is attached to a table, and how many connections pay. Returns rows of the table as CSV.
 async fn measure_table(
     target: &Target,
     connection: &Connection,
     facts: &Facts,
-    table: &TableFacts,
     limits: &Limits,
+    attempt: Option<&Attempt>,
     trials: &mut Trials,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Option<client::Csv>, Error> {
+    let Some(table) = table_of(facts) else { return Ok(None) };
     let client = connection.client();
-    let most = limits.share(OF_TABLE);
+    let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
+    let [most, part, rest] = shares.map(|share| limits.share(share));
     let name = format!("the table {}", sql::table(table));
     let mut scratch = match table::prepare(client, facts, table, &most, tell).await? {
         Ok(scratch) => scratch,
@@ -137,17 +139,24 @@ async fn measure_table(
             return Ok(None);
         }
     }
-    let prescribed = prescription::removed(&diagnose(facts, &Ask::default(), Some(trials)).findings);
-    if let Some(trial) = trials.table.as_mut().filter(|_| !prescribed.is_empty()) {
-        let part = limits.share(OF_PRESCRIPTION);
+    let findings = diagnose(facts, &Ask::default(), Some(trials)).findings;
+    let (prescribed, what) = match attempt {
+        Some(attempt) => (scratch.possible(attempt.left_out(&findings)), "what was to be tried"),
+        None => (prescription::removed(&findings), "all of it together"),
+    };
+    let tried = attempt.map(|attempt| attempt.ids.clone()).unwrap_or_default();
+    if prescribed.is_empty() && attempt.is_some() {
+        let why = "nothing that it is about costs time for sure, or can be left out of a copy";
+        trials.leave_out(what, why.to_owned());
+    } else if let Some(trial) = trials.table.as_mut().filter(|_| !prescribed.is_empty()) {
+        trial.tried = tried;
         if let Err(why) =
             table::measure_prescribed(client, &mut scratch, prescribed, trial, &part, tell).await?
         {
-            trials.leave_out("all of it together", why);
+            trials.leave_out(what, why);
         }
     }
     trials.not_measured.append(&mut scratch.not_measured);
-    let rest = limits.share(OF_CONNECTIONS);
     match connections::measure(target, connection, facts, &scratch, rows, &rest, tell).await? {
         Ok(trial) => trials.connections = Some(trial),
         Err(why) => trials.leave_out("several connections", why),

@@ -32,7 +32,7 @@ pub(super) struct Scratch<'s> {
     indexes: Vec<(String, String)>,
     /// What copies have, and can be without.
     pub(super) attachments: Vec<Attachment>,
-    /// What a copy lacks that is filled as is prescribed.
+    /// What a copy lacks that is to lack several things together.
     pub(super) prescribed: Vec<Attachment>,
     pub(super) not_measured: Vec<NotMeasured>,
 }
@@ -101,6 +101,15 @@ impl<'s> Scratch<'s> {
         self.sample.rows.decoded() + parents.sum::<f64>()
     }
 
+    /// Those of `attachments` that a copy can be without.
+    pub(super) fn possible(&self, mut attachments: Vec<Attachment>) -> Vec<Attachment> {
+        attachments.retain(|attachment| match attachment {
+            Attachment::Log => self.is_logged(),
+            other => self.attachments.contains(other),
+        });
+        attachments
+    }
+
     /// Whether a copy's rows are logged as those of the table are.
     pub(super) fn is_logged(&self) -> bool {
         !self.table.is_unlogged && self.without_log.is_none()
@@ -135,7 +144,12 @@ impl<'s> Scratch<'s> {
             Variant::Prescribed => !self.prescribed.contains(attachment),
             _ => true,
         };
-        self.create(client, variant == &Variant::Unlogged).await?;
+        let is_unlogged = match variant {
+            Variant::Unlogged => true,
+            Variant::Prescribed => self.prescribed.contains(&Attachment::Log),
+            _ => false,
+        };
+        self.create(client, is_unlogged).await?;
         let copy = self.named("copy");
         for attachment in &self.attachments {
             match attachment {

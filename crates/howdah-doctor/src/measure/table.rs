@@ -12,7 +12,7 @@ use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS, round, variants};
 use super::{Limits, decoding, sample};
 use crate::attachment::{Attachment, Variant};
 use crate::figures;
-use crate::trials::{FEWEST_ROUNDS, Run, TableTrial};
+use crate::trials::{FEWEST_ROUNDS, Run, TableTrial, is_all};
 
 /// Rows of a run take this many bytes at most, and at least.
 const MOST: f64 = 8.0 * 1024.0 * 1024.0;
@@ -140,7 +140,7 @@ pub(super) async fn measure_prescribed(
 ) -> Result<Result<(), String>, Error> {
     trial.prescribed.clone_from(&prescribed);
     // Without any of them, it was measured already.
-    if scratch.attachments.iter().all(|attachment| prescribed.contains(attachment)) {
+    if is_all(&scratch.attachments, &prescribed) {
         return Ok(Ok(()));
     }
     scratch.prescribed = prescribed;

@@ -17,6 +17,10 @@ use crate::verdict::{Judged, Verdict};
 
 /// The rule that knows of an index nothing but what it costs.
 pub(crate) const INDEX_COST: &str = "index.cost";
+/// The rule that knows what all CHECKs cost together.
+pub(crate) const CHECKS_COST: &str = "constraint.cost";
+/// The rule that knows what the log costs.
+pub(crate) const LOG_COST: &str = "wal.unlogged";
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -29,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         judge: index_cost,
     },
     Rule {
-        id: "constraint.cost",
+        id: CHECKS_COST,
         title: "CHECKs take time of each row (with measurements only)",
         condition: "copies of the table without its CHECKs take rows faster, as of index.cost",
         why: "each row is held against each of them. Those that call functions are not measured",
@@ -37,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         judge: checks_cost,
     },
     Rule {
-        id: "wal.unlogged",
+        id: LOG_COST,
         title: "the log takes time of each row (with measurements only)",
         condition: "unlogged copies of the table take rows faster, as of index.cost",
         why: "each row is written to the log and then to the table",
@@ -163,6 +167,7 @@ fn log_cost(case: &Case<'_>) -> Judged {
     let Some(cost) = trial.log_cost().filter(|cost| trial.is_clear(*cost)) else { return Ok(Verdict::Fine) };
     let price = "a crash empties the table, and standbys never have its rows";
     let mut finding = Finding::new(Severity::Costs, Basis::Measured, "rows are written to the log")
+        .about(Attachment::Log)
         .seen(how(trial))
         .remedy(
             Remedy::load(message![setting::UNLOGGED.bool(true), ", into a new table"], price)

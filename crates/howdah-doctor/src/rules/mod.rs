@@ -21,7 +21,7 @@ mod wal;
 
 use crate::rule::Rule;
 
-pub(crate) use measured::INDEX_COST as ONLY_MEASURED;
+pub(crate) use measured::{CHECKS_COST, INDEX_COST, LOG_COST};
 
 /// Every rule, in the order in which a reader meets their findings.
 pub fn all() -> impl Iterator<Item = &'static Rule> {

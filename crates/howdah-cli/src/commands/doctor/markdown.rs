@@ -16,6 +16,9 @@ pub(super) fn of(report: &Report) -> String {
     if let Some(prescription) = report.prescription() {
         out.push_str(&format!("\nWith all of it done: {}.\n", plain(&prescription)));
     }
+    if let Some(tried) = report.tried() {
+        out.push_str(&format!("\nTried: {}.\n", plain(&tried)));
+    }
     if let Some(prediction) = &report.prediction {
         out.push_str(&format!("\nTo come: {}.\n", plain(&prediction.said())));
     }

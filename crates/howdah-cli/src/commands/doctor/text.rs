@@ -20,6 +20,9 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
     if let Some(prescription) = report.prescription() {
         lines.extend(wrapped(&format!("with all of it done: {prescription}"), 0));
     }
+    if let Some(tried) = report.tried() {
+        lines.extend(wrapped(&format!("tried: {tried}"), 0));
+    }
     if let Some(prediction) = &report.prediction {
         lines.extend(wrapped(&format!("to come: {}", prediction.said()), 0));
     }
@@ -71,6 +74,7 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
 /// A line a finding.
 pub(super) fn brief(report: &Report) -> String {
     let mut lines: Vec<String> = report.comparison.iter().flat_map(since).collect();
+    lines.extend(report.tried().map(|tried| format!("tried: {}", visible(&tried))));
     lines.extend(report.diagnosis.findings.iter().map(head));
     lines.push(tally(report));
     lines.join("\n")

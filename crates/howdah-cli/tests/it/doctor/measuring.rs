@@ -20,7 +20,7 @@ pub(super) fn measured(conninfo: &str, table: &str) -> Value {
 
 /// Whether two runs of the same table are so far apart that nobody can tell shares of its time: other programs have the
 /// machine.
-fn is_too_loud(report: &Value) -> bool {
+pub(super) fn is_too_loud(report: &Value) -> bool {
     let runs = report["trials"]["table"]["runs"].as_array().unwrap();
     let seconds = |round: &Value, variant: &str| {
         let run = runs.iter().find(|run| run["round"] == *round && run["variant"] == variant)?;
