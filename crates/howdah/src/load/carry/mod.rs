@@ -31,7 +31,7 @@ use crate::publish::commit::{Commit, Makes};
 use crate::publish::hidden_table::sweep;
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::PublishStrategy;
-use crate::publish::triggers;
+use crate::publish::triggers::{self, Trigger};
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Durability, Outcome};
 use crate::send::context::LoadContext;
@@ -112,40 +112,9 @@ impl Load<'_> {
             self.interruptible(connection, async { Ok(ServerIdentity::read(connection).await) }).await?;
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
-        let floor = self.locks.as_ref().and_then(LockWatch::floor);
-        if !alone {
-            let making = strategy.prepare_apart(connection, table, floor.as_deref());
-            self.interruptible(connection, making).await?;
-        }
-        if !alone && strategy.hidden_id().is_some() {
-            self.run_all(connection, floor.as_slice()).await?;
-        }
-        self.begin(connection, jobs.count, context, workers).await?;
-        let kept = match strategy.rebuild() {
-            Some(rebuild) => self.lock_out(connection, rebuild).await?,
-            None => None,
-        };
-        let instead = kept.and_then(|why| {
-            self.say_kept(why);
-            strategy.keeping_indexes()
-        });
-        if instead.is_some() {
-            self.begin(connection, jobs.count, context, workers).await?;
-        }
+        let (instead, mut disabled) = self.open(connection, decision, context, workers).await?;
         let strategy = instead.as_ref().unwrap_or(strategy);
         let connections = workers.connections();
-        let nothing = "no row of the input";
-        self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
-        // Staged rows come near them only when they are applied.
-        let mut disabled = match strategy {
-            PublishStrategy::Staged(_) => Vec::new(),
-            _ => self.disable_triggers(connection, decision).await?,
-        };
-        match strategy.rebuild() {
-            Some(rebuild) => self.take_out(connection, rebuild).await?,
-            None if alone => self.run_all(connection, &strategy.before(table)).await?,
-            None => {}
-        }
         let sent = self.send(connection, input, context, workers).await?;
         self.close_rejects(decision)?;
         let mut rows = self.account(&sent, table)?;
@@ -216,6 +185,53 @@ impl Load<'_> {
         self.report.rows = rows;
         self.report.outcome = Outcome::Loaded;
         Ok(())
+    }
+
+    /// Opens the transactions, with all that stands before the first row. Returns the strategy that holds instead of the decided
+    /// one, if any does, and the triggers that are disabled.
+    async fn open(
+        &mut self,
+        connection: &Arc<Connection>,
+        decision: &Setup,
+        context: &LoadContext,
+        workers: &mut WorkerPool,
+    ) -> Result<(Option<PublishStrategy>, Vec<Trigger>), Error> {
+        let Setup { table, strategy, jobs, .. } = decision;
+        let alone = jobs.count == 1;
+        let floor = self.locks.as_ref().and_then(LockWatch::floor);
+        if !alone {
+            let making = strategy.prepare_apart(connection, table, floor.as_deref());
+            self.interruptible(connection, making).await?;
+        }
+        if !alone && strategy.hidden_id().is_some() {
+            self.run_all(connection, floor.as_slice()).await?;
+        }
+        self.begin(connection, jobs.count, context, workers).await?;
+        let kept = match strategy.rebuild() {
+            Some(rebuild) => self.lock_out(connection, rebuild).await?,
+            None => None,
+        };
+        let instead = kept.and_then(|why| {
+            self.say_kept(why);
+            strategy.keeping_indexes()
+        });
+        if instead.is_some() {
+            self.begin(connection, jobs.count, context, workers).await?;
+        }
+        let strategy = instead.as_ref().unwrap_or(strategy);
+        let nothing = "no row of the input";
+        self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
+        // Staged rows come near them only when they are applied.
+        let disabled = match strategy {
+            PublishStrategy::Staged(_) => Vec::new(),
+            _ => self.disable_triggers(connection, decision).await?,
+        };
+        match strategy.rebuild() {
+            Some(rebuild) => self.take_out(connection, rebuild).await?,
+            None if alone => self.run_all(connection, &strategy.before(table)).await?,
+            None => {}
+        }
+        Ok((instead, disabled))
     }
 
     /// Opens the transactions of the `jobs` connections, of which a pooler may have no servers for all.
