@@ -163,13 +163,15 @@ build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
 go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests of generated Go
 	cd crates/howdah-codegen/tests/go && go mod download
 
-spark: .venv/spark ## PySpark into .venv (460 MB), for the tests of howdah.spark, which need Java 17
+spark: .venv/spark ## PySpark and Sail into .venv (700 MB), for the tests of howdah.spark, which need Java 17
 
+# Sail knows no client as new as that Spark: it gets one of its own.
 .venv/spark: requirements-spark.txt .venv/ready
 	$(BIN)/python -m pip install --quiet --requirement $<
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target .venv/sail pyspark-client==4.1.3
 	touch $@
 
-ray: .venv/ray ## Ray into .venv, for the tests of howdah.ray
+ray: .venv/ray ## Ray into .venv (240 MB), for the tests of howdah.ray
 
 .venv/ray: requirements-ray.txt .venv/ready
 	$(BIN)/python -m pip install --quiet --requirement $<

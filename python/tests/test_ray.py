@@ -313,6 +313,12 @@ def test_an_option_is_ignored_or_a_password_sent_along(options: dict[str, Any], 
     assert error.value.visible == "nothing was changed"
 
 
+def test_an_older_ray_says_other_columns_than_those_that_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ray.data.Datasink, "min_bytes_per_write")
+    with pytest.raises(howdah.NotSupportedError, match="needs a later Ray than"):
+        Datasink("t", "service=shop")
+
+
 def test_what_does_not_fit_is_found_when_rows_were_sent(database: Database) -> None:
     database.sql("CREATE TABLE t (id date)")
     with pytest.raises(howdah.ProgrammingError, match="id"):

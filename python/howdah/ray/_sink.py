@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from howdah._cluster._job import Job, Receipt, WriteMode
 
-# Blocks are gathered until a task has so much to send; it computes nothing while it has a connection.
+# Small blocks are gathered for a task, so that its transaction is worth a connection.
 _BYTES_A_TASK = 16 << 20
 
 # Without rows, they change nothing.
