@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from howdah import _errors, _native, _target
 from howdah._figures import counted, visible
@@ -124,6 +124,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     data: str | os.PathLike[str] | None = None,
     rows: int | None = None,
     size: int | None = None,
+    watch: float | None = None,
     measure: bool = False,
     tries: Sequence[str] = (),
     seconds: float | None = None,
@@ -141,6 +142,9 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     although triggers on events fire when copies are made. ``tries`` names findings, and measures also what it
     comes to when copies lack all that they are about.
 
+    ``watch`` says for how many seconds it watches first what sessions that write wait for, and how much
+    they do: ``report["facts"]["watched"]``.
+
     ``dsn`` and ``server`` are those of ``howdah.load``. ``data`` is a file that is to be loaded into
     ``table``: its rows are counted, or told from its size. ``rows`` or ``size`` (bytes) say what is to come.
     ``baseline`` is an earlier diagnosis, or the file of one's ``report``: ``comparison`` says what is gone
@@ -152,12 +156,14 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     names = [tries] if isinstance(tries, str) else list(tries)
     measures = measure or bool(names)
     _check(table=table, data=data, both=None not in {rows, size}, measure=measures, limits=limits)
+    if watch is not None and not watch > 0:
+        _refuse("watch is a number of seconds, more than 0")
     cost = None
     if measures:
         wanted = {"seconds": _SECONDS, "bytes": _BYTES, **limits}
         cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers, names)
     place = _target.place(dsn, server, stacklevel=3)
-    coming = (None if data is None else Path(data), rows, size)
+    coming = (None if data is None else Path(data), rows, size, None if watch is None else float(watch))
     told, script, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
     return _diagnosis(json.loads(told), script, described, notices)
 
@@ -214,7 +220,11 @@ def _check(
     elif any(limit <= 0 for limit in limits.values()):
         wrong = ("seconds and bytes are more than 0", None)
     if wrong is not None:
-        error = _errors.ProgrammingError(wrong[0])
-        error.hint = wrong[1]
-        error.visible = "nothing was changed"
-        raise error
+        _refuse(*wrong)
+
+
+def _refuse(what: str, hint: str | None = None) -> NoReturn:
+    error = _errors.ProgrammingError(what)
+    error.hint = hint
+    error.visible = "nothing was changed"
+    raise error

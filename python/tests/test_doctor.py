@@ -105,6 +105,17 @@ def test_what_is_to_come_is_counted(orders: Database, tmp_path: Path) -> None:
     assert "a dry run of the load failed" in found.notices[-1]
 
 
+def test_it_watches(orders: Database) -> None:
+    found = howdah.doctor(dsn=orders.dsn, watch=1)
+    watched = found.report["facts"]["watched"]
+    assert watched["seconds"] >= 1
+    assert watched["looks"] >= 1
+    assert watched["work"]["seen"].keys() == {"commits", "rows", "log", "full_pages"}
+    assert "watched" not in howdah.doctor(dsn=orders.dsn).report["facts"]
+    with pytest.raises(howdah.ProgrammingError, match="a number of seconds, more than 0"):
+        howdah.doctor(dsn=orders.dsn, watch=0)
+
+
 def test_it_measures(orders: Database) -> None:
     found = howdah.doctor(
         "orders", orders.dsn, rows=1_000_000, measure=True, seconds=8, bytes=1 << 30, allow_busy=True

@@ -44,6 +44,7 @@ mod testing;
 mod trials;
 mod undo;
 mod verdict;
+mod watched;
 
 pub use attachment::{Attachment, Variant};
 pub use attempt::Attempt;
@@ -52,7 +53,7 @@ pub use comparison::{Comparison, RateComparison, Ratio};
 pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
-pub use howdah::facts::Facts;
+pub use howdah::facts::{Facts, WatchFacts};
 pub use input::InputLook;
 pub use measure::{Limits, measure};
 pub use measured::Measured;

@@ -12,6 +12,7 @@ use crate::figures::rate;
 use crate::prediction::Prediction;
 use crate::saved::{FORMAT, NAME, Saved};
 use crate::trials::Trials;
+use crate::watched;
 
 /// A report.
 #[derive(Debug, Clone, Serialize)]
@@ -80,6 +81,11 @@ impl Report {
             rate(whole.low),
             rate(whole.high)
         ))
+    }
+
+    /// What was seen while the server was watched, in a line, if it was.
+    pub fn watched(&self) -> Option<String> {
+        self.facts.watched.as_ref().map(watched::said)
     }
 
     /// How fast the table takes rows when all that can be done about what costs time is done, in a line, if that was measured.

@@ -36,6 +36,22 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// How many standard deviations the interval of a share reaches, for 95 %.
+    const REACH: f64 = 1.96;
+
+    /// That of a share of which `hits` were seen in `of` looks, by Wilson's score. None without a look.
+    pub fn of_share(hits: f64, of: f64) -> Option<Self> {
+        if of <= 0.0 {
+            return None;
+        }
+        let (share, square) = ((hits / of).clamp(0.0, 1.0), Self::REACH * Self::REACH);
+        let middle = (share + square / (2.0 * of)) / (1.0 + square / of);
+        let reach = Self::REACH / (1.0 + square / of)
+            * (share * (1.0 - share) / of + square / (4.0 * of * of)).sqrt();
+        let (low, high) = ((middle - reach).max(0.0), (middle + reach).min(1.0));
+        Some(Interval { low, high, confidence: Self::WANTED })
+    }
+
     /// The confidence that is wanted. Fewer than six runs cannot give it: theirs is from the least to the greatest, and
     /// its confidence is what it is.
     const WANTED: f64 = 0.95;
@@ -74,6 +90,20 @@ mod tests {
         assert_eq!(Spread::of([]), None);
         assert_eq!(Spread::of([3.0, 1.0, 2.0]), Some(Spread { median: 2.0, min: 1.0, max: 3.0 }));
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+    }
+
+    #[test]
+    fn the_interval_of_a_share_is_wilsons() {
+        assert_eq!(Interval::of_share(0.0, 0.0), None);
+        let near = |hits: f64, of: f64, low: f64, high: f64| {
+            let interval = Interval::of_share(hits, of).unwrap();
+            assert!((interval.low - low).abs() < 5e-4 && (interval.high - high).abs() < 5e-4, "{interval:?}");
+        };
+        // Printed in Newcombe's tables (1998).
+        near(81.0, 263.0, 0.2553, 0.3662);
+        near(15.0, 148.0, 0.0624, 0.1605);
+        near(0.0, 20.0, 0.0, 0.1611);
+        near(1.0, 29.0, 0.0061, 0.1718);
     }
 
     #[test]

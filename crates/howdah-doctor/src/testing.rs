@@ -84,6 +84,7 @@ pub(crate) fn healthy() -> Facts {
         archiver: Fact::Seen(ArchiverFacts::default()),
         disk: Fact::Seen(DiskFacts { free: 1e12, total: 2e12 }),
         table: Some(events()),
+        watched: None,
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use howdah::message::Respell;
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
-use howdah_doctor::{Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, measure};
+use howdah_doctor::{
+    Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, WatchFacts, measure,
+};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -20,9 +22,9 @@ use crate::wait::in_thread_until_stopped;
 #[derive(FromPyObject)]
 pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>);
 
-/// The load that is to come: its input, its rows, its bytes.
+/// The load that is to come: its input, its rows, its bytes; and how many seconds the server is watched before.
 #[derive(FromPyObject)]
-pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>);
+pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>, Option<f64>);
 
 /// An earlier report: its file, or its JSON.
 #[derive(FromPyObject)]
@@ -80,12 +82,15 @@ pub(crate) fn doctor(
 fn report(
     target: &Target,
     table: Option<&TableName>,
-    Coming(data, rows, bytes): Coming,
+    Coming(data, rows, bytes, watch): Coming,
     cost: Option<(Limits, Vec<String>)>,
     control: &Control,
     notices: &mut Vec<String>,
 ) -> Result<Report, Error> {
-    let facts = Facts::look(target, table, control)?;
+    let mut facts = Facts::look(target, table, control)?;
+    if let Some(seconds) = watch {
+        facts.watched = Some(WatchFacts::watch(target, seconds, control)?);
+    }
     let input = match data.as_deref().zip(table) {
         Some((data, table)) => rows_of(data, table, target, control, notices)?,
         None => None,

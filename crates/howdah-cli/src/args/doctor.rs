@@ -21,6 +21,7 @@ fill a table together that is committed empty, and that the server drops when th
 Examples:
   howdah doctor -d shop --table events
   howdah doctor -d shop --table events --rows 40_000_000
+  howdah doctor -d shop --watch=30                what holds up those who write now
   howdah doctor -d shop --table events --measure
   howdah doctor events.csv -d shop --table events --measure      how long that load will take
   howdah doctor -d shop --table events --report markdown > ticket.md
@@ -54,6 +55,11 @@ pub(crate) struct Doctor {
     /// How much is to come, as 20GB [default: a tenth of the table, else 1GiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
+
+    /// Watch for so long, 10 s, what sessions that write wait for, and how much they do [default: look once]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "10",
+        conflicts_with_all = ["facts", "list", "explain"])]
+    pub(crate) watch: Option<String>,
 
     /// Measure what each index, key, trigger … of the table costs, on copies of it [default: look only]
     #[arg(long, conflicts_with_all = ["facts", "list", "explain"], help_heading = MEASURING)]

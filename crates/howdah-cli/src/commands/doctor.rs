@@ -13,7 +13,9 @@ use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
-use howdah_doctor::{Action, Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials};
+use howdah_doctor::{
+    Action, Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials, WatchFacts,
+};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -108,6 +110,8 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
         return Ok(Report::new(saved.facts, ask, saved.trials));
     }
     let limits = limits(args)?;
+    let watching = args.watch.as_deref().map(|text| units::count("--watch", text)).transpose()?;
+    let watching = watching.map(|seconds| seconds as f64);
     let table = args.table.as_deref().map(TableName::parse).transpose()?;
     let mut server = Server::choose(&args.connection, console)?;
     if args.connection.password {
@@ -119,7 +123,10 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
                 server.ask_password()?;
             }
             done => {
-                let facts = done?;
+                let mut facts = done?;
+                if let Some(seconds) = watching {
+                    facts.watched = Some(watched(&server, seconds, console, control)?);
+                }
                 let input = args.input.as_ref().zip(table.as_ref());
                 let input = input.map(|(path, table)| rows_of(path, table, &server, console, control));
                 let ask = Ask { input: input.transpose()?.flatten(), ..typed };
@@ -163,6 +170,22 @@ fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
     let (allow_busy, allow_event_triggers) = (args.allow_busy, args.allow_event_triggers);
     let is_wanted = args.measure || !args.tries.is_empty();
     Ok(is_wanted.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
+}
+
+/// Watches, and says how long.
+fn watched(server: &Server, seconds: f64, console: Console, control: &Control) -> Result<WatchFacts, Error> {
+    console.say(&format!("watching for {seconds:.0} s"));
+    let began = Instant::now();
+    let view = move |now: Instant| {
+        let spent = now.duration_since(began).as_secs_f64();
+        View::of_work("watching", spent / seconds, format!("{spent:.0} of {seconds:.0} s"))
+    };
+    let progress = Progress::watch(control, console, |_| "ending", view).ok().flatten();
+    let watched = WatchFacts::watch(&server.target, seconds, control);
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    watched
 }
 
 /// Measures, and says what it does.

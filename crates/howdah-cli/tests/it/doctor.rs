@@ -11,6 +11,7 @@ mod secrets;
 mod servers;
 mod tables;
 mod tries;
+mod watching;
 
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -108,7 +109,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--watch", "--app", "--apply"] {
+    for unknown in ["--app", "--apply"] {
         assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
     }
 }

@@ -18,6 +18,7 @@ mod table;
 mod trigger;
 mod upkeep;
 mod wal;
+mod watch;
 
 use crate::rule::Rule;
 
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         constraint::RULES,
         commit::RULES,
         wal::RULES,
+        watch::RULES,
         session::RULES,
         measured::RULES,
         path::RULES,

@@ -11,6 +11,7 @@ mod replication;
 mod server;
 mod session;
 mod table;
+mod watch;
 
 use howdah_connect::{Connection, Target};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ pub use replication::{ArchiverFacts, PreparedTransaction, SlotFacts, StandbyFact
 pub use server::{CheckpointFacts, LogFacts, SettingFacts, TransactionFacts};
 pub use session::{Service, SessionFacts};
 pub use table::{LockFacts, TableFacts, TableSize};
+pub use watch::{WatchFacts, WorkFacts, WriterFacts};
 
 /// The oldest server that is looked at.
 const OLDEST: i32 = 150_000;
@@ -62,6 +64,9 @@ pub struct Facts {
     pub disk: Fact<DiskFacts>,
     /// The table that was named; `None`: none was, or there is none of that name.
     pub table: Option<TableFacts>,
+    /// What was seen while somebody watched; `None`: nobody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchFacts>,
 }
 
 impl Facts {
@@ -132,5 +137,6 @@ async fn gather(connection: &Connection, name: Option<&TableName>) -> Result<Fac
         archiver,
         disk,
         table,
+        watched: None,
     })
 }

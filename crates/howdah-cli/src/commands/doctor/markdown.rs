@@ -10,6 +10,9 @@ use crate::figures::visible;
 pub(super) fn of(report: &Report) -> String {
     let diagnosis = &report.diagnosis;
     let mut out = format!("## howdah doctor\n\n{}\n\n{}\n", plain(&place(report)), tally(report));
+    if let Some(watched) = report.watched() {
+        out.push_str(&format!("\nWatched: {}.\n", plain(&watched)));
+    }
     if let Some(rate) = report.rate() {
         out.push_str(&format!("\nMeasured: {rate}.\n"));
     }

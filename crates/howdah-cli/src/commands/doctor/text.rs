@@ -14,6 +14,9 @@ const INDENT: usize = 9;
 pub(super) fn of(report: &Report, verbose: bool) -> String {
     let diagnosis = &report.diagnosis;
     let mut lines = vec![visible(&place(report))];
+    if let Some(watched) = report.watched() {
+        lines.extend(wrapped(&format!("watched: {watched}"), 0));
+    }
     if let Some(rate) = report.rate() {
         lines.extend(wrapped(&format!("measured: {rate}"), 0));
     }
@@ -74,6 +77,7 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
 /// A line a finding.
 pub(super) fn brief(report: &Report) -> String {
     let mut lines: Vec<String> = report.comparison.iter().flat_map(since).collect();
+    lines.extend(report.watched().map(|watched| format!("watched: {}", visible(&watched))));
     lines.extend(report.tried().map(|tried| format!("tried: {}", visible(&tried))));
     lines.extend(report.diagnosis.findings.iter().map(head));
     lines.push(tally(report));

@@ -82,7 +82,7 @@ fn a_definition_that_no_report_has_is_printed_before_it_goes() {
     let server = server();
     server.sql(
         "CREATE SCHEMA defined; SET search_path = defined; CREATE TABLE t (a int, b int);
-         CREATE INDEX some ON t (a) WHERE b > 7341; CREATE INDEX some_too ON t (a, b) WHERE b > 7341;
+         CREATE INDEX narrow ON t (a) WHERE b > 7341; CREATE INDEX wide ON t (a, b) WHERE b > 7341;
          CREATE FUNCTION is_fine(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN true; END';
          ALTER TABLE t ADD CONSTRAINT sane CHECK (is_fine(a)), ADD CONSTRAINT doubted CHECK (is_fine(b)) NOT VALID",
     );
