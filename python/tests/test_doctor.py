@@ -53,7 +53,7 @@ def test_the_remedies_are_a_script_that_runs_and_leads_back(orders: Database) ->
         orders.sql(statement)
     assert "twice" in before
     assert "twice" not in orders.value(definition)
-    for statement in [line.removeprefix("--undo ") for line in lines if line.startswith("--undo ")]:
+    for statement in [line.removeprefix("-- undo: ") for line in lines if line.startswith("-- undo: ")]:
         orders.sql(statement)
     assert orders.value(definition) == before
 

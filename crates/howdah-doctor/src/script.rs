@@ -15,9 +15,9 @@ use crate::undo::Undo;
 const FORMAT: u32 = 1;
 
 /// Stands before statements that are not live.
-const NOT_LIVE: &str = "--sql ";
+const NOT_LIVE: &str = "-- sql: ";
 /// Stands before the statements of the way back.
-const UNDO: &str = "--undo ";
+const UNDO: &str = "-- undo: ";
 
 /// Names are read as they are written, whatever the client is set to.
 const SETTINGS: [&str; 2] = ["SET client_encoding = 'UTF8';", "SET standard_conforming_strings = on;"];
@@ -26,9 +26,9 @@ const SETTINGS: [&str; 2] = ["SET client_encoding = 'UTF8';", "SET standard_conf
 const GUIDE: [&str; 5] = [
     "Lines without dashes are live. This runs them, and not with -1: some cannot be in a transaction.",
     "  psql -v ON_ERROR_STOP=1 -f FILE",
-    "Behind --sql stands what is not live: alternatives, and what cannot be taken back.",
-    "Behind --undo, at the end, stands the way back. This makes a script of it:",
-    "  sed -n 's/^--undo //p' FILE > undo.sql",
+    "Behind `-- sql:` stands what is not live: alternatives, and what cannot be taken back.",
+    "Behind `-- undo:`, at the end, stands the way back. This makes a script of it:",
+    "  sed -n 's/^-- undo: //p' FILE > undo.sql",
 ];
 
 /// Remedies for review.
@@ -269,13 +269,13 @@ mod tests {
 --    price: what it did is lost
 --    undo: none: what it did is lost
 --    not live, since it cannot be taken back:
---sql ROLLBACK PREPARED 'x';
+-- sql: ROLLBACK PREPARED 'x';
 --    or, instead of that:
 --    durable, at once; needs: the role bob, in that database
 --    price: its other halves may be rolled back
 --    undo: none: what it did is there
 --    not live, since one of them is enough:
---sql COMMIT PREPARED 'x';
+-- sql: COMMIT PREPARED 'x';
 
 -- 2. index.duplicate: public.short is covered by longer
 --    costs time, seen in the catalog
@@ -290,13 +290,13 @@ DROP INDEX CONCURRENTLY public.short;
 --    price: queries that need it are slower
 --    undo: CREATE INDEX CONCURRENTLY short ON public.events USING btree (at);
 --    not live, since 2 is about the same thing:
---sql DROP INDEX CONCURRENTLY public.short;
+-- sql: DROP INDEX CONCURRENTLY public.short;
 
 -- The way back, last first.
---undo SET client_encoding = 'UTF8';
---undo SET standard_conforming_strings = on;
+-- undo: SET client_encoding = 'UTF8';
+-- undo: SET standard_conforming_strings = on;
 -- 2. index.duplicate
---undo CREATE INDEX CONCURRENTLY short ON public.events USING btree (at);
+-- undo: CREATE INDEX CONCURRENTLY short ON public.events USING btree (at);
 "
         );
     }
@@ -311,7 +311,7 @@ DROP INDEX CONCURRENTLY public.short;
         assert_eq!(script.live, 2);
         for part in [
             "\n--    do: SET statement_timeout = '0' in the load's own sessions\n",
-            "\n--    not live, since one of them is enough:\n--sql ALTER ROLE loader SET statement_timeout = '0';\n",
+            "\n--    not live, since one of them is enough:\n-- sql: ALTER ROLE loader SET statement_timeout = '0';\n",
             "\n--    keep what this prints, it is the undo:\n\
              SELECT pg_get_indexdef('public.short'::regclass) || ';';\nDROP INDEX CONCURRENTLY public.short;\n",
         ] {
@@ -324,8 +324,8 @@ DROP INDEX CONCURRENTLY public.short;
             way_back,
             [
                 "-- 4. commit.delay",
-                "--undo ALTER SYSTEM SET commit_delay = '9';",
-                "--undo SELECT pg_reload_conf();",
+                "-- undo: ALTER SYSTEM SET commit_delay = '9';",
+                "-- undo: SELECT pg_reload_conf();",
                 "-- 2. index.duplicate: what the query before its statement printed",
             ]
         );
@@ -341,7 +341,7 @@ DROP INDEX CONCURRENTLY public.short;
     #[test]
     fn no_name_becomes_a_line_of_its_own() {
         let evil =
-            "x\n--undo DROP TABLE t;\r\nDROP TABLE t;\u{85}\u{2028}\u{202e}\u{1b}'\"; DROP TABLE t; \\! ls";
+            "x\n-- undo: DROP TABLE t;\r\nDROP TABLE t;\u{85}\u{2028}\u{202e}\u{1b}'\"; DROP TABLE t; \\! ls";
         let script = written(|facts| {
             let session = &mut facts.session;
             for text in [&mut session.version, &mut session.database, &mut session.role] {
@@ -368,7 +368,7 @@ DROP INDEX CONCURRENTLY public.short;
             seen(&mut table.triggers).push(trigger);
         });
         assert_eq!(script.live, 4);
-        let name = r#"U&"x\+00000A--undo DROP TABLE t;\+00000D\+00000ADROP TABLE t;\+000085\+002028\+00202E\+00001B'""; DROP TABLE t; \\! ls""#;
+        let name = r#"U&"x\+00000A-- undo: DROP TABLE t;\+00000D\+00000ADROP TABLE t;\+000085\+002028\+00202E\+00001B'""; DROP TABLE t; \\! ls""#;
         let second = name.replace(" ls\"", " ls2\"");
         let regclass = sql::relation(evil, &format!("{evil}2"));
         let live: Vec<&str> =
@@ -383,7 +383,7 @@ DROP INDEX CONCURRENTLY public.short;
                 format!("ALTER TABLE {name}.{name} DISABLE TRIGGER {name};"),
             ]
         );
-        let undone: Vec<&str> = script.text.lines().filter(|line| line.starts_with("--undo ")).collect();
+        let undone: Vec<&str> = script.text.lines().filter(|line| line.starts_with("-- undo: ")).collect();
         assert_eq!(undone.len(), 5, "{undone:#?}");
         assert!(!script.text.contains(|c: char| is_hidden(c) && c != '\n'), "{:?}", script.text);
     }

@@ -40,6 +40,9 @@ pub struct IndexUpkeep {
 }
 
 impl IndexUpkeep {
+    /// How many times as fast a load must get before everybody else is kept from the table for it.
+    pub const WORTH: f64 = 2.0;
+
     /// Seconds of a load that keeps all of them.
     #[must_use]
     pub fn kept_s(&self) -> f64 {

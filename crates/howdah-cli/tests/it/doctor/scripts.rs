@@ -31,7 +31,7 @@ fn run(server: &OwnServer, path: &Path) -> String {
 /// The way back, as the script says that it is got.
 fn way_back(path: &Path) -> std::path::PathBuf {
     let undo = path.with_extension("undo");
-    let sed = Command::new("sed").args(["-n", "s/^--undo //p"]).arg(path).guarded_output();
+    let sed = Command::new("sed").args(["-n", "s/^-- undo: //p"]).arg(path).guarded_output();
     std::fs::write(&undo, sed.stdout).unwrap();
     undo
 }
@@ -131,7 +131,7 @@ fn what_cannot_be_taken_back_is_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("remedies.sql");
     let text = script(&server.conninfo(), "prepared", &path);
-    assert!(text.contains("\n--sql ROLLBACK PREPARED 'it''s kept';\n"), "{text}");
+    assert!(text.contains("\n-- sql: ROLLBACK PREPARED 'it''s kept';\n"), "{text}");
     run(server, &path);
     assert_eq!(server.sql("SELECT count(*) FROM pg_prepared_xacts WHERE gid = 'it''s kept'"), "1");
     server.sql("ROLLBACK PREPARED 'it''s kept'");
@@ -140,7 +140,7 @@ fn what_cannot_be_taken_back_is_not_run() {
 #[test]
 fn a_name_that_looks_like_sql_is_a_name_in_it() {
     let server = server();
-    let evil = "x\n--undo DROP TABLE nm.k;\nDROP TABLE nm.k; \\! ls ü'\"\"; --";
+    let evil = "x\n-- undo: DROP TABLE nm.k;\nDROP TABLE nm.k; \\! ls ü'\"\"; --";
     server.sql(&format!(
         "CREATE SCHEMA nm; SET search_path = nm; CREATE TABLE k (a int);
          CREATE UNLOGGED TABLE \"{evil}\" (\"a{evil}\" int, b int);

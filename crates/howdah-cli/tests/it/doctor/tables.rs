@@ -160,14 +160,6 @@ const STATES: &[State] = &[
         1,
     ),
     state(
-        "CREATE TABLE sets (a int, b int); CREATE INDEX ON sets (a); CREATE INDEX ON sets (b); DROP INDEX sets_b_idx; \
-         CREATE INDEX sets_b ON sets (b)",
-        "sets",
-        "index.after-load",
-        "sets_a_idx, sets_b",
-        usize::MAX,
-    ),
-    state(
         "CREATE TABLE computed (a int, b int GENERATED ALWAYS AS (a + 1) STORED)",
         "computed",
         "column.generated",
@@ -294,4 +286,19 @@ fn a_table_whose_rows_hold_nothing_to_load_is_not_measured_and_why_is_said() {
         let report = measured(&server.conninfo(), table);
         assert_eq!(why(&report, &format!("the table {table}")), says, "{report:#}");
     }
+}
+
+#[test]
+fn indexes_are_better_built_again_for_many_rows_and_not_for_few() {
+    let server = server();
+    server.sql(
+        "CREATE TABLE sets (a int, b int); CREATE INDEX sets_a ON sets (a); CREATE INDEX sets_b ON sets (b)",
+    );
+    let found = |rows: &str| {
+        let report = looked(&server.conninfo(), &["--table", "sets", "--rows", rows]);
+        find(&report, "index.after-load").map(|finding| finding["evidence"].to_string())
+    };
+    let evidence = found("5_000_000").unwrap();
+    assert!(evidence.contains("sets_a, sets_b") && evidence.contains(" times as fast"), "{evidence}");
+    assert_eq!(found("1000"), None);
 }

@@ -12,9 +12,6 @@ use crate::load::{Circumstances, Load};
 use crate::options::{Indexes, Mode, OnError, WritePath};
 use crate::publish::rebuild::{Needs, Rebuild};
 
-/// How many times as fast a load must get before everybody else is kept from the table for it.
-const WORTH: f64 = 2.0;
-
 /// Bytes of input below which no load is long enough for its indexes to matter.
 const LITTLE: u64 = 1 << 20;
 
@@ -154,7 +151,7 @@ impl Load<'_> {
         self.rebuild_gain = Some(gain);
         Ok(if gain < 1.0 {
             Err(format!("to build them again was estimated to take {:.1} times as long", 1.0 / gain).into())
-        } else if gain < WORTH {
+        } else if gain < IndexUpkeep::WORTH {
             let little = "too little to keep others from the table";
             Err(format!("to build them again was estimated to be {gain:.1} times as fast, {little}").into())
         } else if size.is_used {
