@@ -85,7 +85,8 @@ impl Report {
 
     /// What was seen while the server was watched, in a line, if it was.
     pub fn watched(&self) -> Option<String> {
-        self.facts.watched.as_ref().map(watched::said)
+        let of_all = self.facts.session.reads_activity;
+        self.facts.watched.as_ref().map(|watched| watched::said(watched, of_all))
     }
 
     /// How fast the table takes rows when all that can be done about what costs time is done, in a line, if that was measured.

@@ -23,12 +23,13 @@ const UNDO: &str = "-- undo: ";
 const SETTINGS: [&str; 2] = ["SET client_encoding = 'UTF8';", "SET standard_conforming_strings = on;"];
 
 /// How it is read.
-const GUIDE: [&str; 5] = [
+const GUIDE: [&str; 6] = [
     "Lines without dashes are live. This runs them, and not with -1: some cannot be in a transaction.",
-    "  psql -v ON_ERROR_STOP=1 -f FILE",
+    "  psql -XAt -v ON_ERROR_STOP=1 -f FILE",
     "Behind `-- sql:` stands what is not live: alternatives, and what cannot be taken back.",
     "Behind `-- undo:`, at the end, stands the way back. This makes a script of it:",
     "  sed -n 's/^-- undo: //p' FILE > undo.sql",
+    "Where this script stopped in the middle, run that without ON_ERROR_STOP: what was not done cannot be undone.",
 ];
 
 /// Remedies for review.

@@ -129,11 +129,42 @@ pub(crate) fn index_again(of: &TableFacts, index: &IndexFacts) -> Undo {
             name(&index.method),
             names(&columns)
         )),
-        _ => Undo::Printed(format!(
-            "SELECT pg_get_indexdef({}::regclass) || ';';",
-            relation(&index.schema, &index.name)
-        )),
+        _ => Undo::Printed(printed_index(index)),
     }
+}
+
+/// The query that prints what makes an index again, with its tablespace, the statistics of its expressions and its comment.
+fn printed_index(index: &IndexFacts) -> String {
+    let named = qualified(&index.schema, &index.name);
+    let oid = format!("{}::regclass", relation(&index.schema, &index.name));
+    if !index.has_more {
+        return format!("SELECT pg_get_indexdef({oid}) || ';';");
+    }
+    let [tablespace, column, comment] = [
+        literal(&format!(" ALTER INDEX {named} SET TABLESPACE ")),
+        literal(&format!(" ALTER INDEX {named} ALTER COLUMN ")),
+        literal(&format!(" COMMENT ON INDEX {named} IS ")),
+    ];
+    format!(
+        "SELECT pg_get_indexdef({oid}) || ';' \
+         || coalesce({tablespace} || (SELECT quote_ident(spcname) FROM pg_tablespace t JOIN pg_class c ON c.reltablespace = t.oid \
+         WHERE c.oid = {oid}) || ';', '') \
+         || coalesce((SELECT string_agg({column} || attnum || ' SET STATISTICS ' || attstattarget || ';', '' ORDER BY attnum) \
+         FROM pg_attribute WHERE attrelid = {oid} AND attstattarget >= 0), '') \
+         || coalesce({comment} || quote_literal(obj_description({oid}, 'pg_class')) || ';', '');"
+    )
+}
+
+/// How the trigger of a partitioned table is switched on again, there and in each partition as it was, by what the server is
+/// asked.
+pub(crate) fn triggers_again(of: &TableFacts, trigger: &str) -> Undo {
+    Undo::Printed(format!(
+        "SELECT string_agg(format('ALTER TABLE ONLY %s %s TRIGGER %I;', t.tgrelid::regclass, CASE t.tgenabled WHEN 'O' THEN \
+         'ENABLE' WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'DISABLE' END, t.tgname), ' ') FROM \
+         pg_trigger t JOIN pg_partition_tree({}::regclass) p ON p.relid = t.tgrelid WHERE t.tgname = {};",
+        relation(&of.schema, &of.name),
+        literal(trigger),
+    ))
 }
 
 /// How a constraint is made again, by what the server is asked. Where rows are to be `validated`, that is a statement of its own,

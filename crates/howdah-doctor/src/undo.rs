@@ -48,7 +48,7 @@ impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Undo::Sql(statements) => f.write_str(&statements.join(" ")),
-            Undo::Printed(query) => write!(f, "run what {query} prints before it is dropped"),
+            Undo::Printed(query) => write!(f, "run what {query} prints beforehand"),
             Undo::Words(words) => f.write_str(words),
             Undo::NotNeeded => f.write_str("none is needed"),
             Undo::Impossible(why) => write!(f, "none: {why}"),

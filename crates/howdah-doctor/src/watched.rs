@@ -35,8 +35,8 @@ fn whole(count: f64) -> usize {
     format!("{count:.0}").parse().unwrap_or(usize::MAX)
 }
 
-/// What was seen, in a line.
-pub(crate) fn said(watched: &WatchFacts) -> String {
+/// What was seen, in a line; `of_all`: of all roles' sessions, and not of the own one's only.
+pub(crate) fn said(watched: &WatchFacts, of_all: bool) -> String {
     let mut parts = Vec::new();
     if let Some(work) = watched.work.seen() {
         let each = |n: f64| n / watched.seconds.max(0.001);
@@ -50,7 +50,8 @@ pub(crate) fn said(watched: &WatchFacts) -> String {
     if let Some(writers) = watched.writers.seen() {
         let seen: u64 = writers.iter().map(|writer| writer.seen).sum();
         let at_once = seen as f64 / f64::from(watched.looks.max(1));
-        parts.push(format!("{at_once:.1} sessions in transactions that write"));
+        let whose = if of_all { "" } else { " of the own role, whose alone it sees," };
+        parts.push(format!("{at_once:.1} sessions{whose} in transactions that write"));
         let shares = writers.iter().take(NAMED).filter_map(|writer| {
             let share = share(watched, |other| other == writer)?;
             Some(format!("{} {}", name(writer), share.percent()))
@@ -93,12 +94,14 @@ mod tests {
         let sync = share(&watched, |writer| writer.event == "WALSync").unwrap();
         assert_eq!(sync.percent(), "75 % (66 to 82)");
         assert_eq!(
-            said(&watched),
+            said(&watched, true),
             "10 s, 100 looks: 2 commits, 100,000 rows and 30 MB of the log a second; 2.0 sessions in transactions that write; \
              of their time IO:WALSync 75 % (66 to 82), computing 25 % (18 to 34)"
         );
         watched.writers = Fact::Seen(vec![writer("IO", "WALSync", 19)]);
         assert_eq!(share(&watched, |_| true), None);
-        assert!(said(&watched).ends_with("; 0.2 sessions in transactions that write"));
+        assert!(said(&watched, true).ends_with("; 0.2 sessions in transactions that write"));
+        let own = "; 0.2 sessions of the own role, whose alone it sees, in transactions that write";
+        assert!(said(&watched, false).ends_with(own));
     }
 }

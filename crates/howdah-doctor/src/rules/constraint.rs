@@ -108,7 +108,7 @@ mod tests {
             finding.remedies[0].undo.to_string(),
             "run what SELECT 'ALTER TABLE public.events ADD CONSTRAINT is_valid ' || pg_get_constraintdef(oid) || \
              ' NOT VALID; ALTER TABLE public.events VALIDATE CONSTRAINT is_valid;' FROM pg_constraint \
-             WHERE conrelid = 'public.events'::regclass AND conname = 'is_valid'; prints before it is dropped"
+             WHERE conrelid = 'public.events'::regclass AND conname = 'is_valid'; prints beforehand"
         );
         // Rows that are there may break it.
         let doubted = CheckFacts { is_not_valid: true, ..check(&["judge"]) };

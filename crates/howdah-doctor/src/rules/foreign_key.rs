@@ -82,13 +82,25 @@ fn cost(case: &Case<'_>) -> Judged {
     Ok(Verdict::of(findings.collect()))
 }
 
+/// A name that none of `used` is; it is one of them from now on.
+fn unused(name: &str, used: &mut Vec<String>) -> String {
+    let numbered = |number: usize| match number {
+        1 => fitting(name),
+        more => fitting(&format!("{name}_{more}")),
+    };
+    let free = (1..).map(numbered).find(|name| !used.contains(name)).unwrap_or_default();
+    used.push(free.clone());
+    free
+}
+
 fn referencing(case: &Case<'_>) -> Judged {
     let table = case.see_table()?;
     let keys = case.see(&table.references, "foreign keys to the table")?;
+    let mut used: Vec<String> = Vec::new();
     let findings = keys.iter().filter(|key| !key.is_indexed).map(|key| {
         let child = sql::qualified(&key.schema, &key.table);
         let columns = sql::names(&key.columns);
-        let index = fitting(&format!("{}_{}_referring", key.table, key.columns.join("_")));
+        let index = unused(&format!("{}_{}_howdah", key.table, key.columns.join("_")), &mut used);
         // A partitioned table takes no index in this way, nor is known here what else is not plain.
         let (concurrently, price) = match key.is_plain {
             true => ("CONCURRENTLY ", "each row of that table goes into one index more"),
@@ -167,7 +179,7 @@ mod tests {
 
     use crate::case::Ask;
     use crate::finding::{Action, Remedy};
-    use crate::testing::{fine, found, found_for, hidden, seen, statements, table, unseen};
+    use crate::testing::{fine, found, found_for, hidden, seen, statements, table, unseen, verdict_for};
 
     fn key() -> ForeignKeyFacts {
         ForeignKeyFacts {
@@ -224,8 +236,20 @@ mod tests {
         let finding = found("fk.referencing", refers(false));
         assert_eq!(
             statements(&finding, 0),
-            "CREATE INDEX CONCURRENTLY clicks_event_referring ON public.clicks (event);"
+            "CREATE INDEX CONCURRENTLY clicks_event_howdah ON public.clicks (event);"
         );
+        let alike = |facts: &mut Facts| {
+            for (name, column) in [("a_b", "c"), ("a", "b_c")] {
+                let child = ForeignKeyFacts { table: name.into(), columns: vec![column.into()], ..key() };
+                seen(&mut table(facts).references).push(child);
+            }
+        };
+        let crate::verdict::Verdict::Found(both) = verdict_for("fk.referencing", &Ask::default(), alike)
+        else {
+            panic!()
+        };
+        assert!(statements(&both[0], 0).contains(" a_b_c_howdah ON "), "{both:?}");
+        assert!(statements(&both[1], 0).contains(" a_b_c_howdah_2 ON "), "{both:?}");
         fine("fk.referencing", refers(true));
         unseen("fk.referencing", |facts| table(facts).references = hidden());
     }

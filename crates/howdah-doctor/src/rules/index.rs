@@ -257,7 +257,7 @@ mod tests {
         let partial = found("index.duplicate", with(IndexFacts { is_plain: false, ..covered.clone() }));
         assert_eq!(
             partial.remedies[0].undo.to_string(),
-            "run what SELECT pg_get_indexdef('public.short'::regclass) || ';'; prints before it is dropped"
+            "run what SELECT pg_get_indexdef('public.short'::regclass) || ';'; prints beforehand"
         );
         fine("index.duplicate", with(IndexFacts { is_key: true, ..covered }));
         fine("index.duplicate", with(index("other", "at")));

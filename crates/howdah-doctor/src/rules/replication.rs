@@ -92,10 +92,19 @@ fn identity(case: &Case<'_>) -> Judged {
         return Ok(Verdict::Fine);
     }
     let of = sql::table(table);
+    let before = if table.wants_no_identity { "NOTHING" } else { "DEFAULT" };
     let full = Remedy::sql(
         [format!("ALTER TABLE {of} REPLICA IDENTITY FULL;")],
-        Undo::sql(format!("ALTER TABLE {of} REPLICA IDENTITY DEFAULT;")),
+        Undo::sql(format!("ALTER TABLE {of} REPLICA IDENTITY {before};")),
         "each row that is updated or deleted is logged whole",
+    );
+    let by_key = Remedy::sql(
+        [format!("ALTER TABLE {of} REPLICA IDENTITY DEFAULT;")],
+        Undo::sql(format!(
+            "ALTER TABLE {of} REPLICA IDENTITY {};",
+            if table.has_full_identity { "FULL" } else { before }
+        )),
+        "the key of each row that is updated or deleted is logged",
     );
     let action = Action::Elsewhere(format!(
         "a primary key: ALTER TABLE {of} ADD PRIMARY KEY (its columns), then ALTER TABLE {of} REPLICA IDENTITY DEFAULT"
@@ -111,12 +120,17 @@ fn identity(case: &Case<'_>) -> Judged {
             Basis::Seen,
             format!("updates and deletes of {of} cannot be published"),
         )
-        .seen("a publication has it, and it has no replica identity")
-        .remedy(full.needs(owner(table))),
+        .seen("a publication has it, and it has no replica identity"),
         true => Finding::new(Severity::Notice, Basis::Known, format!("old rows of {of} are logged whole"))
             .seen("REPLICA IDENTITY FULL, and a publication has it"),
     };
-    Ok(Verdict::of(vec![finding.remedy(key.needs(owner(table)))]))
+    // The primary key that is there tells rows apart at the least price.
+    let finding = match (table.has_primary_key, table.has_identity) {
+        (true, _) => finding.remedy(by_key.needs(owner(table))),
+        (false, false) => finding.remedy(full.needs(owner(table))).remedy(key.needs(owner(table))),
+        (false, true) => finding.remedy(key.needs(owner(table))),
+    };
+    Ok(Verdict::of(vec![finding]))
 }
 
 #[cfg(test)]
@@ -166,6 +180,14 @@ mod tests {
             (table(facts).publishes_changes, table(facts).has_identity) = (true, false);
         });
         assert_eq!(statements(&finding, 0), "ALTER TABLE public.events REPLICA IDENTITY FULL;");
+        let refused = found("repl.identity", |facts| {
+            let table = table(facts);
+            (table.publishes_changes, table.has_identity) = (true, false);
+            (table.wants_no_identity, table.has_primary_key) = (true, true);
+        });
+        assert_eq!(statements(&refused, 0), "ALTER TABLE public.events REPLICA IDENTITY DEFAULT;");
+        let undo = refused.remedies[0].undo.to_string();
+        assert_eq!(undo, "ALTER TABLE public.events REPLICA IDENTITY NOTHING;");
         let full = found("repl.identity", |facts| {
             (table(facts).publishes_changes, table(facts).has_full_identity) = (true, true);
         });

@@ -36,10 +36,13 @@ fn disable(table: &TableFacts, trigger: &TriggerFacts) -> Remedy {
     let (on, name) = (sql::table(table), sql::name(&trigger.name));
     Remedy::sql(
         [format!("ALTER TABLE {on} DISABLE TRIGGER {name};")],
-        Undo::sql(format!(
-            "ALTER TABLE {on} ENABLE {}TRIGGER {name};",
-            if trigger.is_always { "ALWAYS " } else { "" }
-        )),
+        match table.kind.as_str() {
+            "p" => sql::triggers_again(table, &trigger.name),
+            _ => Undo::sql(format!(
+                "ALTER TABLE {on} ENABLE {}TRIGGER {name};",
+                if trigger.is_always { "ALWAYS " } else { "" }
+            )),
+        },
         "what it does is not done, for anybody's rows: do it in one statement after the load",
     )
     .needs(owner(table))

@@ -28,6 +28,8 @@ pub struct IndexFacts {
     pub is_part: bool,
     /// Its name, columns and method say all there is to it.
     pub is_plain: bool,
+    /// It has a tablespace, a comment or statistics of its own, which its definition does not say.
+    pub has_more: bool,
     /// Another index that finds everything that it finds.
     pub covered_by: Option<String>,
     /// Bytes, as the server last knew them.
@@ -45,6 +47,8 @@ const INDEXES: &str = "
       select i.*, c.relname, c.relam, c.relpages, c.relkind, c.relispartition, n.nspname, c.reloptions, c.reltablespace,
              indisunique or indisexclusion or indisreplident or indisclustered
                or exists(select from pg_constraint k where k.conindid = i.indexrelid) as is_key,
+             c.reltablespace <> 0 or obj_description(c.oid, 'pg_class') is not null
+               or exists(select from pg_attribute a where a.attrelid = c.oid and a.attstattarget >= 0) as has_more,
              regexp_replace(coalesce(indpred::text, '') || coalesce(indexprs::text, ''), ':location -?\\d+', '', 'g') as terms
         from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
        where i.indrelid = {oid})
@@ -53,12 +57,13 @@ const INDEXES: &str = "
                    left join pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[at] and a.attnum > 0
                   order by at) as columns,
            x.is_key, x.indisexclusion as is_exclusion, x.indisvalid as is_valid, x.relispartition as is_part,
-           x.terms = '' and x.indnatts = x.indnkeyatts and x.reloptions is null and x.reltablespace = 0
+           x.terms = '' and x.indnatts = x.indnkeyatts and x.reloptions is null and not x.has_more
              and not exists(select from unnest(x.indoption::int2[]) o where o <> 0)
              and not exists(select from unnest(x.indclass::oid[]) o join pg_opclass k on k.oid = o where not k.opcdefault)
              and not exists(select from generate_series(0, x.indnkeyatts - 1) at
                               join pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[at]
                              where a.attcollation <> x.indcollation[at]) as is_plain,
+           x.has_more,
            (select y.relname from x as y
              where y.indexrelid <> x.indexrelid and y.indisvalid and y.indisready and y.relam = x.relam and y.terms = x.terms
                and m.amname = 'btree' and not x.is_key and x.indnatts = x.indnkeyatts and x.indnkeyatts <= y.indnkeyatts

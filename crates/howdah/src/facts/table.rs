@@ -46,6 +46,10 @@ pub struct TableFacts {
     pub has_identity: bool,
     /// Subscribers are sent whole rows, to find them by all columns.
     pub has_full_identity: bool,
+    /// Somebody said that rows are not to be told apart by subscribers: `REPLICA IDENTITY NOTHING`.
+    pub wants_no_identity: bool,
+    /// It has a primary key.
+    pub has_primary_key: bool,
     /// Rows that are there, as counters have it.
     pub live_rows: f64,
     /// Rows that were deleted or updated and take room.
@@ -134,6 +138,8 @@ const TABLE: &str = "
                 when 'd' then exists(select from pg_index where indrelid = c.oid and indisprimary)
                 else exists(select from pg_index where indrelid = c.oid and indisreplident) end as has_identity,
            c.relreplident = 'f' as has_full_identity,
+           c.relreplident = 'n' as wants_no_identity,
+           exists(select from pg_index where indrelid = c.oid and indisprimary and indisvalid) as has_primary_key,
            coalesce(s.n_live_tup, 0)::float8 as live_rows, coalesce(s.n_dead_tup, 0)::float8 as dead_rows,
            coalesce(s.n_tup_upd, 0)::float8 as updates, coalesce(s.n_mod_since_analyze, 0)::float8 as changed_rows,
            coalesce(s.last_analyze, s.last_autoanalyze) is not null as is_analyzed

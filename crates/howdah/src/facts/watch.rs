@@ -72,11 +72,12 @@ pub struct WorkFacts {
 }
 
 impl WorkFacts {
-    fn since(&self, before: &WorkFacts) -> WorkFacts {
+    /// `looks`: commits of whoever watched.
+    fn since(&self, before: &WorkFacts, looks: u32) -> WorkFacts {
         // Somebody may have set the counters back.
         let moved = |now: f64, before: f64| (now - before).max(0.0);
         WorkFacts {
-            commits: moved(self.commits, before.commits),
+            commits: (moved(self.commits, before.commits) - f64::from(looks)).max(0.0),
             rows: moved(self.rows, before.rows),
             log: moved(self.log, before.log),
             full_pages: moved(self.full_pages, before.full_pages),
@@ -114,7 +115,7 @@ async fn watch(client: &Client, seconds: f64) -> Result<WatchFacts, Error> {
         looks,
         writers: hidden.map_or(Fact::Seen(writers), Fact::Hidden),
         work: match (before, after) {
-            (Fact::Seen(before), Fact::Seen(after)) => Fact::Seen(after.since(&before)),
+            (Fact::Seen(before), Fact::Seen(after)) => Fact::Seen(after.since(&before, looks + 1)),
             (Fact::Hidden(why), _) | (_, Fact::Hidden(why)) => Fact::Hidden(why),
         },
     })

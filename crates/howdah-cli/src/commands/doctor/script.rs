@@ -53,7 +53,7 @@ impl ScriptFile {
         let live = counted(script.live as u64, "remedy is", "remedies are");
         let path = shell_word(&self.path.to_string_lossy());
         Ok(format!(
-            "wrote the script, in which {live} live; nothing was run. Review it, then: psql -v ON_ERROR_STOP=1 -f {path}"
+            "wrote the script, in which {live} live; nothing was run. Review it, then: psql -XAt -v ON_ERROR_STOP=1 -f {path}"
         ))
     }
 }

@@ -83,6 +83,8 @@ fn a_definition_that_no_report_has_is_printed_before_it_goes() {
     server.sql(
         "CREATE SCHEMA defined; SET search_path = defined; CREATE TABLE t (a int, b int);
          CREATE INDEX narrow ON t (a) WHERE b > 7341; CREATE INDEX wide ON t (a, b) WHERE b > 7341;
+         CREATE INDEX of_sum ON t ((a + b)); CREATE INDEX of_sum_too ON t ((a + b), a); ALTER INDEX of_sum ALTER COLUMN 1 SET STATISTICS 77;
+         COMMENT ON INDEX of_sum IS 'it''s mine';
          CREATE FUNCTION is_fine(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN true; END';
          ALTER TABLE t ADD CONSTRAINT sane CHECK (is_fine(a)), ADD CONSTRAINT doubted CHECK (is_fine(b)) NOT VALID",
     );
@@ -189,4 +191,32 @@ fn the_file_is_its_owner_s_new_and_there_only_if_the_script_is() {
     // A program that takes the report is told nothing else.
     let report = looked(&conninfo, &["--sql", "/dev/null"]);
     assert_eq!(report["report"], "doctor");
+}
+
+#[test]
+fn triggers_of_partitions_come_back_as_each_was() {
+    let server = server();
+    server.sql(
+        "CREATE SCHEMA parted; SET search_path = parted; CREATE TABLE t (a int) PARTITION BY LIST (a);
+         CREATE TABLE one PARTITION OF t FOR VALUES IN (1); CREATE TABLE two PARTITION OF t FOR VALUES IN (2);
+         CREATE TABLE three PARTITION OF t FOR VALUES IN (3);
+         CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE TRIGGER stamped BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION stamp();
+         ALTER TABLE one DISABLE TRIGGER stamped; ALTER TABLE two ENABLE REPLICA TRIGGER stamped",
+    );
+    let states = || {
+        server.sql(
+            "SELECT string_agg(tgrelid::regclass || ' ' || tgenabled::text, ', ' ORDER BY tgrelid::regclass::text)
+               FROM pg_trigger WHERE tgname = 'stamped'",
+        )
+    };
+    let before = states();
+    assert_eq!(before, "parted.one D, parted.t O, parted.three O, parted.two R");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("remedies.sql");
+    script(&server.conninfo(), "parted.t", &path);
+    let printed = run(server, &path);
+    assert_eq!(states(), "parted.one D, parted.t D, parted.three D, parted.two D");
+    server.sql(&printed);
+    assert_eq!(states(), before);
 }
