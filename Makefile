@@ -28,7 +28,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark ray
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark sail ray
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -163,10 +163,16 @@ build/node/ready: crates/howdah-codegen/tests/typescript/package-lock.json
 go-driver: ## pgx from the proxy of Go's modules into its cache, for the tests of generated Go
 	cd crates/howdah-codegen/tests/go && go mod download
 
-spark: .venv/spark ## PySpark and Sail into .venv (700 MB), for the tests of howdah.spark, which need Java 17
+spark: .venv/spark ## PySpark into .venv (460 MB), for the tests of howdah.spark, which need Java 17
+
+.venv/spark: requirements-spark.txt .venv/ready
+	$(BIN)/python -m pip install --quiet --requirement $<
+	touch $@
+
+sail: .venv/sail/ready ## Sail and Spark's clients into .venv (240 MB), for the tests of Spark over a network
 
 # Sail knows no client as new as that Spark: it gets one of its own.
-.venv/spark: requirements-spark.txt .venv/ready
+.venv/sail/ready: requirements-sail.txt .venv/spark
 	$(BIN)/python -m pip install --quiet --requirement $<
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target .venv/sail pyspark-client==4.1.3
 	touch $@

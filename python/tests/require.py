@@ -63,6 +63,13 @@ def spark() -> None:
         missing("spark", "there is no java", module=True)
 
 
+def sail() -> None:
+    """Skip the test, or the module, without Sail and the clients of Spark Connect."""
+    spark()
+    if importlib.util.find_spec("pysail") is None:
+        missing("sail", "Sail is not installed", module=True)
+
+
 def ray() -> None:
     """Skip the test, or the module, without Ray's datasets."""
     if importlib.util.find_spec("ray") is None:

@@ -13,11 +13,11 @@ from test_cluster import left
 
 import howdah
 
-require.spark()
+require.sail()
 
 PROGRAM = Path(__file__).parent / "spark_remote.py"
 
-# Sail knows no client as new as the Spark that the other tests have: `make spark` brings it an older one.
+# Sail knows no client as new as the Spark that the other tests have: `make sail` brings it an older one.
 OLDER = Path(sys.prefix) / "sail"
 
 SUMS = "SELECT count(*), count(DISTINCT id) FROM"
@@ -64,7 +64,7 @@ def test_a_client_of_spark_connect_writes_something_else(server: howdah.Server, 
 
 def test_a_client_of_sail_writes_something_else(server: howdah.Server, there: Database) -> None:
     if not OLDER.is_dir():
-        require.missing("spark", f"there is no {OLDER}")
+        require.missing("sail", f"there is no {OLDER}")
     answers = told("sail", server, there, OLDER)
     assert "howdah" in answers["found by itself"]
     assert there.value(f"{SUMS} appended") == "9000|9000"
