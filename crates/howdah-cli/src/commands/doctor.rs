@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use howdah::control::Phase;
 use howdah::message::{Respell, is_hidden};
 use howdah::name::TableName;
 use howdah::report::ReportedError;
@@ -175,17 +176,41 @@ fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
 /// Watches, and says how long.
 fn watched(server: &Server, seconds: f64, console: Console, control: &Control) -> Result<WatchFacts, Error> {
     console.say(&format!("watching for {seconds:.0} s"));
-    let began = Instant::now();
-    let view = move |now: Instant| {
-        let spent = now.duration_since(began).as_secs_f64();
-        View::of_work("watching", spent / seconds, format!("{spent:.0} of {seconds:.0} s"))
-    };
-    let progress = Progress::watch(control, console, |_| "ending", view).ok().flatten();
-    let watched = WatchFacts::watch(&server.target, seconds, control);
-    if let Some(progress) = progress {
-        progress.finish();
+    let doing = move |spent: f64| format!("{spent:.0} of {seconds:.0} s");
+    let shown = Shown { phase: "watching", seconds, ending: |_| "ending" };
+    shown.while_in(console, control, doing, || WatchFacts::watch(&server.target, seconds, control))
+}
+
+/// Work that lasts about so long, as progress shows it.
+#[derive(Clone, Copy)]
+struct Shown {
+    phase: &'static str,
+    seconds: f64,
+    /// What is done once somebody said stop.
+    ending: fn(Phase) -> &'static str,
+}
+
+impl Shown {
+    /// Does `work`, beside which a line says what it is `doing`, from the seconds that it took so far.
+    fn while_in<T>(
+        self,
+        console: Console,
+        control: &Control,
+        doing: impl Fn(f64) -> String + Send + 'static,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let began = Instant::now();
+        let view = move |now: Instant| {
+            let spent = now.duration_since(began).as_secs_f64();
+            View::of_work(self.phase, spent / self.seconds, doing(spent))
+        };
+        let progress = Progress::watch(control, console, self.ending, view).ok().flatten();
+        let done = work();
+        if let Some(progress) = progress {
+            progress.finish();
+        }
+        done
     }
-    watched
 }
 
 /// Measures, and says what it does.
@@ -200,19 +225,17 @@ fn measured(
     console
         .say(&format!("measuring for about {:.0} s, on scratch copies that are rolled back", limits.seconds));
     let doing = Arc::new(Mutex::new(String::new()));
-    let (began, seconds, shown) = (Instant::now(), limits.seconds, Arc::clone(&doing));
-    let view = move |now: Instant| {
-        let spent = now.duration_since(began).as_secs_f64();
-        View::of_work("measuring", spent / seconds, shown.lock().clone())
-    };
-    let progress = Progress::watch(control, console, |_| "rolling back", view).ok().flatten();
-    let trials = howdah_doctor::measure(&server.target, facts, limits, attempt, control, &mut |what| {
-        what.clone_into(&mut doing.lock())
-    });
-    if let Some(progress) = progress {
-        progress.finish();
-    }
-    trials
+    let told = Arc::clone(&doing);
+    let shown = Shown { phase: "measuring", seconds: limits.seconds, ending: |_| "rolling back" };
+    shown.while_in(
+        console,
+        control,
+        move |_| told.lock().clone(),
+        || {
+            let mut tell = |what: &str| what.clone_into(&mut doing.lock());
+            howdah_doctor::measure(&server.target, facts, limits, attempt, control, &mut tell)
+        },
+    )
 }
 
 /// The report in the form that was asked for.

@@ -5,7 +5,6 @@ use howdah::facts::{Unseen, WatchFacts, WriterFacts};
 use crate::case::Case;
 use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
-use crate::measured::Measured;
 use crate::remedies::for_server;
 use crate::rule::Rule;
 use crate::undo::Undo;
@@ -87,13 +86,8 @@ fn watched<'c>(case: &Case<'c>) -> Result<&'c WatchFacts, Verdict> {
     case.facts.watched.as_ref().ok_or(Verdict::DoesNotApply)
 }
 
-/// The finding where sessions spend more than `most` of their time as `is` says; `finding` gets its share.
-fn waiting(
-    case: &Case<'_>,
-    most: f64,
-    is: impl Fn(&WriterFacts) -> bool,
-    finding: impl FnOnce(Measured) -> Finding,
-) -> Judged {
+/// The `finding`, with its share, where sessions spend more than `most` of their time as `is` says.
+fn waiting(case: &Case<'_>, most: f64, is: impl Fn(&WriterFacts) -> bool, finding: Finding) -> Judged {
     let seen = watched(case)?;
     let writers = case.see(&seen.writers, "what sessions wait for")?;
     let Some(share) = watched::share(seen, is) else {
@@ -111,11 +105,17 @@ fn waiting(
     }
     let all: u64 = writers.iter().map(|writer| writer.seen).sum();
     let evidence = format!("{} of the time, in {} looks at {all} sessions", share.percent(), seen.looks);
-    Ok(Verdict::of(vec![finding(share).seen(evidence)]))
+    Ok(Verdict::of(vec![finding.seen(evidence)]))
 }
 
 fn costs(title: &str) -> Finding {
     Finding::new(Severity::Costs, Basis::Counted, title)
+}
+
+/// Something that is done to the program that writes.
+fn in_the_program(finding: Finding, what: &str, price: &str) -> Finding {
+    let action = Action::Elsewhere(what.to_owned());
+    finding.remedy(Remedy::new(action, "as it was before", price).needs("whoever writes the program"))
 }
 
 fn is(writer: &WriterFacts, events: &[&str]) -> bool {
@@ -123,69 +123,63 @@ fn is(writer: &WriterFacts, events: &[&str]) -> bool {
     writer.is_active && events.iter().any(|event| writer.event.eq_ignore_ascii_case(event))
 }
 
-fn elsewhere(what: &str, price: &str) -> Remedy {
-    Remedy::new(Action::Elsewhere(what.to_owned()), "as it was before", price)
-        .needs("whoever writes the program")
-}
-
 fn program(case: &Case<'_>) -> Judged {
-    waiting(
-        case,
-        IDLE,
-        |writer| !writer.is_active,
-        |_| {
-            costs("transactions stand still and wait for the program").remedy(elsewhere(
-            "send many rows in a statement or a pipeline, as howdah's Writer and bulk writer do; begin the transaction when all \
-             is there",
-            "the program is changed",
-        ))
-        },
-    )
+    let finding = in_the_program(
+        costs("transactions stand still and wait for the program"),
+        "send many rows in a statement or a pipeline, as howdah's Writer and bulk writer do; begin the transaction when all is \
+         there",
+        "the program is changed",
+    );
+    waiting(case, IDLE, |writer| !writer.is_active, finding)
 }
 
 fn rows(case: &Case<'_>) -> Judged {
-    waiting(
-        case,
-        WAITS,
-        |writer| is(writer, &["ClientRead"]),
-        |_| {
-            costs("the server waits for rows to come").remedy(elsewhere(
-            "read the input faster, or over more connections; a client on another machine, or nearer to the server",
-            "more of the client's processors, or another machine",
-        ))
-        },
-    )
+    let finding = in_the_program(
+        costs("the server waits for rows to come"),
+        "read the input faster, or over more connections; a client on another machine, or nearer to the server",
+        "more of the client's processors, or another machine",
+    );
+    waiting(case, WAITS, |writer| is(writer, &["ClientRead"]), finding)
 }
 
 fn commits(case: &Case<'_>) -> Judged {
-    waiting(
-        case,
-        WAITS,
-        |writer| is(writer, &["WALSync", "WALWrite", "SyncRep"]),
-        |_| {
-            costs("writers wait for their commits").remedy(elsewhere(
-            "100 to 1,000 rows, or 10 ms, a commit, as howdah's Writer does; several connections share a flush",
-            "a row waits for the others of its batch",
-        ))
-        },
-    )
+    let finding = in_the_program(
+        costs("writers wait for their commits"),
+        "100 to 1,000 rows, or 10 ms, a commit, as howdah's Writer does; several connections share a flush",
+        "a row waits for the others of its batch",
+    );
+    waiting(case, WAITS, |writer| is(writer, &["WALSync", "WALWrite", "SyncRep"]), finding)
+}
+
+fn locks(case: &Case<'_>) -> Judged {
+    let finding = in_the_program(
+        costs("writers wait for each other's locks"),
+        "end transactions sooner; change rows in the order of their keys; one connection for rows of one key",
+        "the program is changed",
+    );
+    let waits = |writer: &WriterFacts| writer.is_active && writer.kind == "Lock" && writer.event != "extend";
+    waiting(case, OTHERS, waits, finding)
+}
+
+fn reads(case: &Case<'_>) -> Judged {
+    let action = Action::Elsewhere(
+        "look at the table's indexes (name it), at their sizes beside shared_buffers; rows in the order of the largest one read \
+         each of its pages once"
+            .to_owned(),
+    );
+    let finding =
+        costs("writers wait for pages to be read").remedy(Remedy::new(action, Undo::NotNeeded, "none"));
+    waiting(case, OTHERS, |writer| is(writer, &["DataFileRead"]), finding)
 }
 
 fn new_files(case: &Case<'_>) -> Judged {
-    let events = ["WALInitWrite", "WALInitSync"];
-    waiting(
+    let price = "so much of the disk, always; it fills over the next checkpoints";
+    let finding = costs("writers wait for new files of the log").remedy(for_server(
         case,
-        LOG_FILES,
-        |writer| is(writer, &events),
-        |_| {
-            let price = "so much of the disk, always; it fills over the next checkpoints";
-            costs("writers wait for new files of the log").remedy(for_server(
-                case,
-                &[("min_wal_size", "4GB")],
-                price,
-            ))
-        },
-    )
+        &[("min_wal_size", "4GB")],
+        price,
+    ));
+    waiting(case, LOG_FILES, |writer| is(writer, &["WALInitWrite", "WALInitSync"]), finding)
 }
 
 fn full_pages(case: &Case<'_>) -> Judged {
@@ -207,35 +201,6 @@ fn full_pages(case: &Case<'_>) -> Judged {
             ))
             .remedy(for_server(case, &settings, price)),
     ]))
-}
-
-fn locks(case: &Case<'_>) -> Judged {
-    let waits = |writer: &WriterFacts| writer.is_active && writer.kind == "Lock" && writer.event != "extend";
-    waiting(case, OTHERS, waits, |_| {
-        costs("writers wait for each other's locks").remedy(elsewhere(
-            "end transactions sooner; change rows in the order of their keys; one connection for rows of one key",
-            "the program is changed",
-        ))
-    })
-}
-
-fn reads(case: &Case<'_>) -> Judged {
-    waiting(
-        case,
-        OTHERS,
-        |writer| is(writer, &["DataFileRead"]),
-        |_| {
-            costs("writers wait for pages to be read").remedy(Remedy::new(
-            Action::Elsewhere(
-                "look at the table's indexes (name it), at their sizes beside shared_buffers; rows in the order of the largest \
-                 one read each of its pages once"
-                    .to_owned(),
-            ),
-            Undo::NotNeeded,
-            "none",
-        ))
-        },
-    )
 }
 
 #[cfg(test)]

@@ -28,6 +28,15 @@ impl ScriptFile {
     /// # Errors
     /// There is one already, which somebody may have reviewed; it cannot be made.
     pub(super) fn create(path: &Path) -> Result<ScriptFile, Error> {
+        if path == Path::new("-") {
+            return Err(Error::usage("the script goes to a file, and - is none").with_hint(
+                "the report goes to standard output; /dev/stdout puts the script in front of it",
+            ));
+        }
+        if path.is_dir() {
+            return Err(Error::usage(format!("the script cannot go to {}: it is a folder", path.display()))
+                .with_hint("name a file in it"));
+        }
         let mut options = OpenOptions::new();
         options.write(true).mode(MODE);
         let (file, is_to_go) = match options.create_new(true).open(path) {
@@ -104,6 +113,10 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert_eq!(ScriptFile::create(&link).err().unwrap().kind(), ErrorKind::Usage);
+        for (wrong, why) in [(Path::new("-"), "- is none"), (folder.path(), "it is a folder")] {
+            let error = ScriptFile::create(wrong).err().unwrap();
+            assert!(error.kind() == ErrorKind::Usage && error.message().contains(why), "{error}");
+        }
         let nowhere = ScriptFile::create(&folder.path().join("no/s.sql"));
         assert_eq!(nowhere.err().unwrap().kind(), ErrorKind::Source);
         ScriptFile::create(Path::new("/dev/null")).unwrap().write(&script).unwrap();

@@ -52,12 +52,11 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
         lines.push("measured, and no difference that could be told from none:".to_owned());
         lines.extend(wrapped(&no_difference(report), 2));
     }
-    let not_measured = report.trials.iter().flat_map(|trials| &trials.not_measured);
-    for (at, left_out) in not_measured.enumerate() {
+    for (at, left_out) in not_measured(report).enumerate() {
         if at == 0 {
             lines.push("not measured:".to_owned());
         }
-        lines.extend(wrapped(&format!("{}: {}", left_out.what, left_out.why), 2));
+        lines.extend(wrapped(&left_out, 2));
     }
     if !diagnosis.not_seen.is_empty() {
         lines.push("not seen, so nobody knows whether it is fine:".to_owned());
@@ -80,8 +79,15 @@ pub(super) fn brief(report: &Report) -> String {
     lines.extend(report.watched().map(|watched| format!("watched: {}", visible(&watched))));
     lines.extend(report.tried().map(|tried| format!("tried: {}", visible(&tried))));
     lines.extend(report.diagnosis.findings.iter().map(head));
+    lines.extend(not_measured(report).map(|left_out| format!("not measured: {}", visible(&left_out))));
     lines.push(tally(report));
     lines.join("\n")
+}
+
+/// What could not be measured, and why.
+fn not_measured(report: &Report) -> impl Iterator<Item = String> {
+    let left_out = report.trials.iter().flat_map(|trials| &trials.not_measured);
+    left_out.map(|left_out| format!("{}: {}", left_out.what, left_out.why))
 }
 
 /// What became of it since the baseline.

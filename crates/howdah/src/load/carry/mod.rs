@@ -4,6 +4,7 @@ mod clean_up;
 mod context;
 mod disabled_triggers;
 mod lock_out;
+mod opening;
 mod own_sql;
 mod row_by_row;
 
@@ -31,7 +32,7 @@ use crate::publish::commit::{Commit, Makes};
 use crate::publish::hidden_table::sweep;
 use crate::publish::server_identity::ServerIdentity;
 use crate::publish::strategy::PublishStrategy;
-use crate::publish::triggers::{self, Trigger};
+use crate::publish::triggers;
 use crate::read::queue::InputQueue;
 use crate::report::{CopyFormat, Durability, Outcome};
 use crate::send::context::LoadContext;
@@ -184,83 +185,6 @@ impl Load<'_> {
         self.report.phases.commit_s = committing.elapsed().as_secs_f64();
         self.report.rows = rows;
         self.report.outcome = Outcome::Loaded;
-        Ok(())
-    }
-
-    /// Opens the transactions, with all that stands before the first row. Returns the strategy that holds instead of the decided
-    /// one, if any does, and the triggers that are disabled.
-    async fn open(
-        &mut self,
-        connection: &Arc<Connection>,
-        decision: &Setup,
-        context: &LoadContext,
-        workers: &mut WorkerPool,
-    ) -> Result<(Option<PublishStrategy>, Vec<Trigger>), Error> {
-        let Setup { table, strategy, jobs, .. } = decision;
-        let alone = jobs.count == 1;
-        let floor = self.locks.as_ref().and_then(LockWatch::floor);
-        if !alone {
-            let making = strategy.prepare_apart(connection, table, floor.as_deref());
-            self.interruptible(connection, making).await?;
-        }
-        if !alone && strategy.hidden_id().is_some() {
-            self.run_all(connection, floor.as_slice()).await?;
-        }
-        self.begin(connection, jobs.count, context, workers).await?;
-        let kept = match strategy.rebuild() {
-            Some(rebuild) => self.lock_out(connection, rebuild).await?,
-            None => None,
-        };
-        let instead = kept.and_then(|why| {
-            self.say_kept(why);
-            strategy.keeping_indexes()
-        });
-        if instead.is_some() {
-            self.begin(connection, jobs.count, context, workers).await?;
-        }
-        let strategy = instead.as_ref().unwrap_or(strategy);
-        let nothing = "no row of the input";
-        self.run_own_sql(connection, setting::BEFORE, &self.options.target.before, nothing).await?;
-        // Staged rows come near them only when they are applied.
-        let disabled = match strategy {
-            PublishStrategy::Staged(_) => Vec::new(),
-            _ => self.disable_triggers(connection, decision).await?,
-        };
-        match strategy.rebuild() {
-            Some(rebuild) => self.take_out(connection, rebuild).await?,
-            None if alone => self.run_all(connection, &strategy.before(table)).await?,
-            None => {}
-        }
-        Ok((instead, disabled))
-    }
-
-    /// Opens the transactions of the `jobs` connections, of which a pooler may have no servers for all.
-    async fn begin(
-        &mut self,
-        connection: &Connection,
-        jobs: usize,
-        context: &LoadContext,
-        workers: &mut WorkerPool,
-    ) -> Result<(), Error> {
-        let mut first = vec!["BEGIN".to_owned()];
-        first.extend(self.locks.as_ref().and_then(LockWatch::floor));
-        if context.isolates_rows {
-            // A deferred constraint would speak up when nobody can tell any more which row it means.
-            first.push("SET CONSTRAINTS ALL IMMEDIATE".to_owned());
-        }
-        if jobs > 1 && context.commits.is_none() {
-            first.push(context.waits.together_sql());
-        }
-        let first = first.join("; ");
-        let begun = self.interruptible(connection, workers.begin(&first)).await?;
-        if begun < jobs {
-            self.report.jobs = begun;
-            self.control.notice(format!(
-                "the pooler has no server for {} of {} connections: the load goes on with the others",
-                jobs - begun,
-                jobs
-            ));
-        }
         Ok(())
     }
 
