@@ -40,10 +40,11 @@ fn a_file_on_standard_input_that_changes_is_an_error_as_if_it_were_named() {
             holder.stdin(Stdio::piped()).stdout(Stdio::null());
             let mut holder = holder.spawn().unwrap();
             holder.stdin.as_mut().unwrap().write_all(b"BEGIN; LOCK TABLE t IN SHARE MODE;\n").unwrap();
-            let locks = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND";
-            database.until(&format!("{locks} granted"), "t");
+            // By its mode: what the load before this one holds may still be there for a moment.
+            let locks = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND mode =";
+            database.until(&format!("{locks} 'ShareLock' AND granted"), "t");
             let child = load(&database, input).stdin(File::open(&file).unwrap()).spawn().unwrap();
-            database.until(&format!("{locks} NOT granted"), "t");
+            database.until(&format!("{locks} 'RowExclusiveLock' AND NOT granted"), "t");
             harm(&File::options().append(true).open(Path::new(&file)).unwrap());
             drop(holder.stdin.take());
             holder.wait().unwrap();

@@ -207,7 +207,8 @@ fn triggers_of_partitions_come_back_as_each_was() {
     let states = || {
         server.sql(
             "SELECT string_agg(tgrelid::regclass || ' ' || tgenabled::text, ', ' ORDER BY tgrelid::regclass::text)
-               FROM pg_trigger WHERE tgname = 'stamped'",
+               FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+              WHERE tgname = 'stamped' AND relnamespace = 'parted'::regnamespace",
         )
     };
     let before = states();
