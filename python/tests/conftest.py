@@ -87,6 +87,13 @@ def environment(server: howdah.Server) -> dict[str, str]:
     return {"PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "howdah", "PGPASSWORD": password}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, which sets up once what they share; those of Spark, too."""
+    for item in items:
+        shared = [name for name in ("spark", "_ray") if name in getattr(item, "fixturenames", ())]
+        item.add_marker(pytest.mark.xdist_group(shared[0] if shared else item.path.name))
+
+
 _SECRET = pytest.StashKey[str]()
 
 

@@ -14,6 +14,7 @@ mod rng;
 pub mod secrets;
 mod shared_server;
 mod tiny_disk;
+mod tls;
 pub mod waiting;
 
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! The server that the tests of a program share: one of its own, or one that `HOWDAH_TEST_DSN` names.
+//! The server that the tests of a program share: one of its own, with TLS where `HOWDAH_TEST_TLS` is set, or one that
+//! `HOWDAH_TEST_DSN` names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -7,11 +8,14 @@ use std::sync::OnceLock;
 
 use howdah_server::{Settings, Throwaway};
 
-use crate::{require, secrets};
+use crate::{require, secrets, tls};
 
 /// Ends with the program, however that ends; a server that was named stays.
 pub(crate) enum SharedServer {
-    Own(Box<Throwaway>),
+    Own {
+        server: Box<Throwaway>,
+        conninfo: String,
+    },
     /// Key/value conninfo of a superuser.
     Named {
         conninfo: String,
@@ -26,10 +30,10 @@ pub(crate) fn server() -> &'static SharedServer {
         // A mistyped need is an error even where nothing is missing.
         require::required();
         #[expect(clippy::disallowed_methods, reason = "where tests run is no business of the library")]
-        let named = std::env::var("HOWDAH_TEST_DSN").ok().filter(|dsn| !dsn.trim().is_empty());
-        let server = match named {
+        let said = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        let server = match said("HOWDAH_TEST_DSN") {
             Some(conninfo) => SharedServer::named(conninfo),
-            None => SharedServer::Own(Box::new(Throwaway::start(&Settings::fast_and_unsafe()).unwrap())),
+            None => SharedServer::own(said("HOWDAH_TEST_TLS").is_some()),
         };
         if let Some(password) = keyword(&server.conninfo(), "password") {
             secrets::guard(password);
@@ -39,6 +43,12 @@ pub(crate) fn server() -> &'static SharedServer {
 }
 
 impl SharedServer {
+    fn own(with_tls: bool) -> SharedServer {
+        let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe()).unwrap());
+        let conninfo = if with_tls { tls::turn_on(&server) } else { server.conninfo() };
+        SharedServer::Own { server, conninfo }
+    }
+
     fn named(conninfo: String) -> SharedServer {
         assert!(
             keyword(&conninfo, "host").is_some() && !conninfo.contains("://"),
@@ -54,15 +64,14 @@ impl SharedServer {
     /// Key/value conninfo, password included. A keyword that is put behind it counts instead of its own.
     pub(crate) fn conninfo(&self) -> String {
         match self {
-            SharedServer::Own(server) => server.conninfo(),
-            SharedServer::Named { conninfo, .. } => conninfo.clone(),
+            SharedServer::Own { conninfo, .. } | SharedServer::Named { conninfo, .. } => conninfo.clone(),
         }
     }
 
     /// The directory of psql and what stands beside it.
     pub(crate) fn bin_dir(&self) -> &Path {
         match self {
-            SharedServer::Own(server) => server.bin_dir(),
+            SharedServer::Own { server, .. } => server.bin_dir(),
             SharedServer::Named { bin_dir, .. } => bin_dir,
         }
     }
@@ -70,7 +79,7 @@ impl SharedServer {
     /// Where it listens for TCP. A server that was named by its socket is taken to listen on the loopback interface too.
     pub(crate) fn tcp_address(&self) -> SocketAddr {
         match self {
-            SharedServer::Own(server) => (Ipv4Addr::LOCALHOST, server.port()).into(),
+            SharedServer::Own { server, .. } => (Ipv4Addr::LOCALHOST, server.port()).into(),
             SharedServer::Named { conninfo, .. } => {
                 let host = keyword(conninfo, "host").and_then(|host| host.parse().ok());
                 let port = keyword(conninfo, "port").map_or(5432, |port| port.parse().unwrap());

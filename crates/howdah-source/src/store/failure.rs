@@ -18,6 +18,10 @@ impl Failure {
         Failure { what: what.into(), hint: None }
     }
 
+    pub(super) fn with_hint(self, hint: &str) -> Self {
+        Failure { hint: Some(Message::from(hint.to_owned())), ..self }
+    }
+
     pub fn hint(&self) -> Option<&Message> {
         self.hint.as_ref()
     }
@@ -87,7 +91,7 @@ fn missing_hint(kind: Kind) -> Option<&'static str> {
 fn access_hint(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::S3 => {
-            "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION; for a public bucket AWS_SKIP_SIGNATURE=true"
+            "set AWS_PROFILE, or AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION; for a public bucket AWS_SKIP_SIGNATURE=true"
         }
         Kind::Google => "set GOOGLE_APPLICATION_CREDENTIALS; for a public bucket GOOGLE_SKIP_SIGNATURE=true",
         Kind::Azure => {

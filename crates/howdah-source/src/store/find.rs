@@ -13,6 +13,7 @@ use super::environment::Environment;
 use super::failure::Failure;
 use super::io;
 use super::object::{Object, head};
+use super::profile;
 use crate::Progress;
 use crate::error::{Error, ErrorKind};
 
@@ -43,6 +44,10 @@ pub(super) fn find_by(
             Some(hint) => error.with_hint(hint.clone()),
             None => error,
         }
+    };
+    let environment = match address.kind {
+        Kind::S3 => &profile::completed(environment).map_err(fail)?,
+        Kind::Google | Kind::Azure | Kind::Http => environment,
     };
     let store = connect(address, environment).map_err(|error| fail(Failure::of(&error, address)))?;
     let found = if address.is_prefix() || address.is_pattern() {

@@ -17,6 +17,8 @@ mod none;
 #[cfg(feature = "stores")]
 mod object;
 #[cfg(feature = "stores")]
+mod profile;
+#[cfg(feature = "stores")]
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,7 @@
 //! Reading from a server of our own, which can also fail.
 #![expect(clippy::disallowed_methods, reason = "a test is free to start threads")]
 
+mod profile;
 mod server;
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The core tests of loads once more, against other servers: PostgreSQL 15, and a server that somebody names.
+//! The core tests of loads once more, against other servers: other versions, through TLS, and a server that somebody names.
 //!
 //! Each is this test program again, told of the server by its environment.
 
@@ -41,15 +41,36 @@ fn again(tests: &[&str], change: impl Fn(&mut Command)) {
     }
 }
 
-#[test]
-fn postgresql_15_stores_what_later_ones_store() {
-    let programs = "/usr/lib/postgresql/15/bin";
-    if !Path::new(programs).join("initdb").exists() {
-        return missing("postgres15", "there is no PostgreSQL 15 in /usr/lib/postgresql");
+/// Runs the core tests through TLS against the server whose programs these are.
+fn through_tls(programs: &Path) {
+    if Command::new("openssl").arg("version").output().is_err() {
+        return missing("tls", "there is no openssl");
     }
     again(&CORE, |command| {
-        command.env("HOWDAH_PG_BIN", programs);
+        command.env("HOWDAH_PG_BIN", programs).env("HOWDAH_TEST_TLS", "1");
     });
+}
+
+#[test]
+fn postgresql_15_stores_through_tls_what_later_ones_store() {
+    let programs = Path::new("/usr/lib/postgresql/15/bin");
+    if !programs.join("initdb").exists() {
+        return missing("postgres15", "there is no PostgreSQL 15 in /usr/lib/postgresql");
+    }
+    through_tls(programs);
+}
+
+#[test]
+fn versions_that_were_fetched_store_through_tls_what_ours_stores() {
+    let fetched = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/versions"));
+    let folders = fetched.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let fetched: Vec<_> = folders.filter(|folder| folder.join("ready").exists()).collect();
+    if fetched.is_empty() {
+        return missing("versions", "no other PostgreSQL is in build/versions (make versions)");
+    }
+    for folder in fetched {
+        through_tls(&folder.join("bin"));
+    }
 }
 
 #[test]
