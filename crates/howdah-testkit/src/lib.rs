@@ -29,9 +29,9 @@ pub use frozen::Frozen;
 pub use howdah_server::Settings;
 pub use howdah_server::Shutdown;
 pub use own_server::OwnServer;
-use psql::Psql;
+use psql::{Psql, keyword};
 pub use rng::Rng;
-use shared_server::{keyword, server};
+use shared_server::server;
 pub use tiny_disk::TinyDisk;
 
 /// A fresh database, and a directory for the test's files.
@@ -82,7 +82,7 @@ impl Database {
     /// Returns the value that [`Database::conninfo`] gives `keyword`; of a keyword that stands there twice the last
     /// counts.
     pub fn setting(&self, keyword: &str) -> String {
-        shared_server::keyword(&self.conninfo(), keyword).unwrap().to_owned()
+        psql::keyword(&self.conninfo(), keyword).unwrap().to_owned()
     }
 
     /// The directory of the server's programs.

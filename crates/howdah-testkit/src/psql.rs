@@ -39,3 +39,10 @@ impl Psql {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
+
+/// What `conninfo` says of `keyword`; of a keyword that stands there twice the last counts.
+pub(crate) fn keyword<'a>(conninfo: &'a str, keyword: &str) -> Option<&'a str> {
+    let start = format!("{keyword}=");
+    let (_, rest) = conninfo.rsplit_once(&start)?;
+    rest.trim_start_matches('\'').split([' ', '\'']).next()
+}

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use howdah_server::{Settings, Throwaway};
 
+use crate::psql::keyword;
 use crate::{require, secrets, tls};
 
 /// Ends with the program, however that ends; a server that was named stays.
@@ -87,13 +88,6 @@ impl SharedServer {
             }
         }
     }
-}
-
-/// What `conninfo` says of `keyword`; of a keyword that stands there twice the last counts.
-pub(crate) fn keyword<'a>(conninfo: &'a str, keyword: &str) -> Option<&'a str> {
-    let start = format!("{keyword}=");
-    let (_, rest) = conninfo.rsplit_once(&start)?;
-    rest.trim_start_matches('\'').split([' ', '\'']).next()
 }
 
 /// The directory of the psql that a shell would run.

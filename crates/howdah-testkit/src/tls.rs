@@ -5,8 +5,7 @@ use std::process::Command;
 
 use howdah_server::Throwaway;
 
-use crate::psql::Psql;
-use crate::shared_server::keyword;
+use crate::psql::{Psql, keyword};
 
 /// Has `server` speak TLS, and gives the conninfo by which everybody has to.
 ///
