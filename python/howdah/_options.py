@@ -47,7 +47,9 @@ class Options(TypedDict, total=False):
         "How the server compresses wide values of a new table. Default: 'auto', lz4 where 2 kB are seen.",
     ]
     unlogged: Annotated[
-        bool | None, "New tables are UNLOGGED: faster, emptied by a crash of the server. Default: False."
+        bool | Literal["then-logged"] | None,
+        "New tables are UNLOGGED: faster, emptied by a crash of the server. 'then-logged': any table is, until "
+        "its rows are there. Default: False.",
     ]
     dry_run: Annotated[bool | None, "Make the plan and check every record, change nothing. Default: False."]
 

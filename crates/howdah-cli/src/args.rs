@@ -33,7 +33,8 @@ pub(crate) use codegen::{
 pub(crate) use dataset::{Dataset, DatasetFormatArg};
 pub(crate) use doctor::{Doctor, FindingsArg};
 pub(crate) use load::{
-    AllowArg, Columns, Connection, IndexesArg, Input, Load, ModeArg, ReportArg, Tolerance, WritePathArg,
+    AllowArg, Columns, Connection, IndexesArg, Input, Load, ModeArg, ReportArg, Tolerance, UnloggedArg,
+    WritePathArg,
 };
 pub(crate) use migrate::{Common, HistoryFiles, Migrate, MigrateAction, MigrateApply};
 pub(crate) use promote::Promote;

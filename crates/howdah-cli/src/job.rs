@@ -1,10 +1,10 @@
 //! What the options of `howdah load` mean: checked, and turned into the engine's vocabulary.
 
 use howdah::name::TableName;
-use howdah::options::{Allowed, Encoding, Format, Indexes, Mode, TargetOptions, WritePath};
+use howdah::options::{Allowed, Encoding, Format, Indexes, Mode, TargetOptions, Unlogged, WritePath};
 use howdah::{Error, LoadOptions};
 
-use crate::args::{AllowArg, IndexesArg, Load, ModeArg, WritePathArg};
+use crate::args::{AllowArg, IndexesArg, Load, ModeArg, UnloggedArg, WritePathArg};
 use crate::names::{column_list, column_name};
 use crate::{reading, types, units};
 
@@ -100,7 +100,11 @@ fn target(args: &Load) -> TargetOptions {
     };
     target.create_schema = args.target.create_schema;
     target.column_compression = args.file_columns.column_compression;
-    target.unlogged = args.target.unlogged;
+    target.unlogged = match args.target.unlogged {
+        UnloggedArg::No => Unlogged::No,
+        UnloggedArg::Yes => Unlogged::Yes,
+        UnloggedArg::ThenLogged => Unlogged::ThenLogged,
+    };
     target.before.clone_from(&args.writing.before);
     target.after.clone_from(&args.writing.after);
     target.analyze = args.writing.analyze;
@@ -159,7 +163,8 @@ mod tests {
             (o.columns.header, o.target.mode, o.writing.write_path),
             (HeaderOption::Auto, Mode::CreateAppend, WritePath::CopyBinary)
         );
-        assert!(!(o.target.unlogged || o.writing.freeze || o.target.analyze || o.target.dry_run));
+        assert_eq!(o.target.unlogged, Unlogged::No);
+        assert!(!(o.writing.freeze || o.target.analyze || o.target.dry_run));
         assert_eq!((o.input.skip_lines, o.input.limit), (0, None));
     }
 
@@ -207,7 +212,7 @@ mod tests {
             "3",
             "--limit",
             "9",
-            "--unlogged",
+            "--unlogged=then-logged",
             "--freeze",
             "--max-rate",
             "20MB",
@@ -308,7 +313,7 @@ mod tests {
             (o.before, o.after),
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
-        assert!(o.unlogged && o.analyze && o.dry_run);
+        assert!(o.unlogged == Unlogged::ThenLogged && o.analyze && o.dry_run);
         assert_eq!(o.column_compression, ColumnCompression::Pglz);
     }
 

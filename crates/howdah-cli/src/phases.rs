@@ -19,6 +19,7 @@ pub(crate) fn text(report: &Report) -> String {
         ("  encoding", phases.encode_s, true),
         ("  sending and waiting for the server", phases.wait_s, true),
         ("indexes and constraints", phases.index_s, false),
+        ("out of the log and back", phases.logging_s, false),
         ("applying staged rows", phases.apply_s, false),
         ("promoting landed rows", phases.promote_s, false),
         ("commit", phases.commit_s, true),

@@ -3,7 +3,7 @@
 use howdah::name::{self, TableName};
 use howdah::options::{
     ColumnCompression, ColumnNames, DateFormat, Delimiter, Encoding, Format, HeaderOption, Indexes,
-    Inference, Mode, OnError, OnNul, RejectLimit, Thousands, WritePath,
+    Inference, Mode, OnError, OnNul, RejectLimit, Thousands, Unlogged, WritePath,
 };
 use howdah::{Error, LoadOptions};
 use pyo3::prelude::*;
@@ -43,7 +43,12 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
             let words = ColumnCompression::ALL.map(|how| (how.name(), how));
             options.target.column_compression = given.one_of(&words)?;
         }
-        "unlogged" => options.target.unlogged = given.flag()?,
+        "unlogged" => {
+            options.target.unlogged = match given.flag() {
+                Ok(unlogged) => unlogged.into(),
+                Err(_) => given.one_of(&[(Unlogged::ThenLogged.name(), Unlogged::ThenLogged)])?,
+            };
+        }
         "dry_run" => options.target.dry_run = given.flag()?,
         "format" => options.input.format = Some(given.format()?),
         "encoding" => options.input.encoding = Some(Encoding::named(&given.text()?)?),

@@ -77,9 +77,10 @@ pub(crate) struct LoadTarget {
     #[arg(long)]
     pub(crate) create_schema: bool,
 
-    /// New tables are UNLOGGED: faster, emptied by a crash [default: logged]
-    #[arg(long)]
-    pub(crate) unlogged: bool,
+    /// New tables are UNLOGGED: faster, emptied by a crash; then-logged: any table, until its rows are there [default: logged]
+    #[arg(long, value_name = "then-logged", num_args = 0..=1, require_equals = true, default_missing_value = "yes",
+        default_value = "no", hide_default_value = true, hide_possible_values = true)]
+    pub(crate) unlogged: UnloggedArg,
 
     /// Show the plan and check every record, but change nothing
     #[arg(long)]
@@ -414,6 +415,16 @@ pub(crate) enum IndexesArg {
     Rebuild,
     /// Built again where that should take half the time, else kept
     Auto,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnloggedArg {
+    /// As the table is, a new one logged
+    No,
+    /// A new table is emptied by a crash
+    Yes,
+    /// Logged once its rows are there
+    ThenLogged,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -207,6 +207,15 @@ struct DisabledTriggers {
     planned: Vec<Trigger>,
 }
 
+/// A table that is out of the write-ahead log while the rows come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OffTheLog {
+    /// The load makes it so.
+    New,
+    /// It leaves the log first, in the load's transaction.
+    Existing,
+}
+
 /// What was decided before the first row moves.
 struct Setup {
     plan: Arc<Plan>,
@@ -223,6 +232,8 @@ struct Setup {
     sort: SortRule,
     /// What does not fire for the rows.
     triggers: Option<DisabledTriggers>,
+    /// What is not logged before the rows are there.
+    off_the_log: Option<OffTheLog>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
 }

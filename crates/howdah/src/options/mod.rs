@@ -12,6 +12,7 @@ pub(crate) mod json;
 mod mode;
 mod reject_limit;
 mod sort;
+mod unlogged;
 mod write_path;
 
 pub use howdah_encode::arrow::Allowed;
@@ -22,6 +23,7 @@ pub use indexes::Indexes;
 pub use mode::Mode;
 pub use reject_limit::RejectLimit;
 pub use sort::Sort;
+pub use unlogged::Unlogged;
 pub use write_path::WritePath;
 
 groups! {
@@ -114,8 +116,8 @@ groups! {
             key: many String,
             /// The new table's schema is made too, when there is none; default: no.
             create_schema: one bool,
-            /// New tables, a landing table among them, are UNLOGGED: fast, emptied by a crash of the server. Default: no.
-            unlogged: one bool,
+            /// Whether the table's rows go into the write-ahead log; default [`Unlogged::No`], they do.
+            unlogged: one Unlogged,
             /// How the server compresses wide values of a new table; default [`ColumnCompression::Auto`].
             column_compression: one ColumnCompression,
             /// SQL that is run in the load's transaction before the first row.

@@ -6,7 +6,7 @@ use howdah_source::Input;
 use crate::catalog::name::{self, quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::options::{LoadOptions, OnError};
+use crate::options::{LoadOptions, OnError, Unlogged};
 use crate::plan::mapping::Mapping;
 
 /// So many inputs are named in the comment; a glob may match thousands.
@@ -99,7 +99,7 @@ impl Creation {
             .with_detail(format!("its columns: {}", targets.join(", "))));
         }
         Ok(Creation {
-            unlogged: options.target.unlogged,
+            unlogged: options.target.unlogged != Unlogged::No,
             with_schema,
             key: options.target.key.clone(),
             key_first,

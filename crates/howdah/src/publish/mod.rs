@@ -5,6 +5,7 @@ pub(crate) mod confirm;
 pub(crate) mod creation;
 pub(crate) mod hidden_table;
 mod late;
+pub(crate) mod off_the_log;
 pub(crate) mod rebuild;
 pub(crate) mod replace;
 pub(crate) mod server_identity;

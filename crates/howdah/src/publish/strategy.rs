@@ -158,10 +158,9 @@ impl PublishStrategy {
         }
     }
 
-    /// Types, name, indexes and constraints, or what applies staged rows, once the rows are there; in one transaction with [`PublishStrategy::publish`].
-    pub(crate) fn after(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Vec<String> {
+    /// Gives the columns the types that were found while the rows came.
+    pub(crate) fn retype(&self, table: &Table, plan: &Plan, found: &[InferredType]) -> Option<String> {
         let (_, relation) = self.relation(table);
-        let mut statements = Vec::new();
         let changes: Vec<String> = plan
             .columns
             .iter()
@@ -180,9 +179,14 @@ impl PublishStrategy {
                 )
             })
             .collect();
-        if !changes.is_empty() {
-            statements.push(format!("ALTER TABLE {relation} {}", changes.join(", ")));
-        }
+        (!changes.is_empty()).then(|| format!("ALTER TABLE {relation} {}", changes.join(", ")))
+    }
+
+    /// Name, indexes and constraints, or what applies staged rows, once the rows are there and have their types; in one
+    /// transaction with [`PublishStrategy::publish`].
+    pub(crate) fn after(&self, table: &Table) -> Vec<String> {
+        let (_, relation) = self.relation(table);
+        let mut statements = Vec::new();
         match self {
             PublishStrategy::Create(creation) => statements.extend(creation.finish_sql(table)),
             PublishStrategy::Rebuild(rebuild) => statements.extend(rebuild.build()),

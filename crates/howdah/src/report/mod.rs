@@ -146,6 +146,8 @@ pub struct Phases {
     pub commit_s: f64,
     /// Indexes and constraints built after the load.
     pub index_s: f64,
+    /// Taking a table out of the write-ahead log, and writing it into the log in the end.
+    pub logging_s: f64,
     /// Applying staged rows to the table.
     pub apply_s: f64,
     /// Promoting landed rows into the table.

@@ -67,6 +67,7 @@ mod stopping;
 mod stray_quotes;
 mod thousands;
 mod tuples;
+mod unlogged;
 mod unreachable;
 mod wide_delimiters;
 mod write_paths;

@@ -180,7 +180,7 @@ fn a_table_filled_by_several_connections_appears_at_once_under_its_name_only() {
     let file = database.file("t.csv", &csv);
     for jobs in [1, 2, 4] {
         let table = format!("t{jobs}");
-        let wanted = options(&file, &table).jobs(jobs).unlogged(jobs == 4);
+        let wanted = options(&file, &table).jobs(jobs).unlogged((jobs == 4).into());
         assert_eq!(load(&database, &wanted).rows, 100_000);
         assert_eq!(database.sql(&format!("SELECT sum(a - b), count(DISTINCT a) FROM {table}")), "0|100000");
     }

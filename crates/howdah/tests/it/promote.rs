@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use howdah::name::TableName;
-use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, Thousands, WritePath};
+use howdah::options::{HeaderOption, Mode, OnError, RejectLimit, Thousands, Unlogged, WritePath};
 use howdah::report::Outcome;
 use howdah::{Control, Error, ErrorKind, LoadOptions, PromoteOptions, PromoteReport};
 use howdah_testkit::Database;
@@ -130,7 +130,7 @@ fn a_load_lands_and_promotes_and_leaves_only_the_rows() {
     // Kept, and unlogged.
     database.sql("TRUNCATE t; CREATE SCHEMA s");
     let name = TableName::parse("s.l").unwrap();
-    let keeping = landing(&file, "t").landing_table(name).keep_landing(true).unlogged(true);
+    let keeping = landing(&file, "t").landing_table(name).keep_landing(true).unlogged(Unlogged::Yes);
     let report = load(&database, &keeping);
     assert_eq!(report.durability, load(&database, &options(&file, "t").mode(Mode::Truncate)).durability);
     assert_eq!(database.sql("SELECT count(*) FROM s.l"), "3000");

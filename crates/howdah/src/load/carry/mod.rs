@@ -4,6 +4,7 @@ mod clean_up;
 mod context;
 mod disabled_triggers;
 mod lock_out;
+mod off_the_log;
 mod opening;
 mod own_sql;
 mod row_by_row;
@@ -139,7 +140,9 @@ impl Load<'_> {
             rows = self.apply(connection, workers, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {
-            let after = strategy.after(table, plan, &found);
+            self.run_all(connection, strategy.retype(table, plan, &found).as_slice()).await?;
+            self.return_to_log(connection, decision, &strategy.relation(table).1).await?;
+            let after = strategy.after(table);
             match strategy.rebuild() {
                 // Everybody waits behind the lock on the table, so nobody else is waited for.
                 Some(_) => self.run_shortly(connection, &after).await.map_err(lock_out::of_the_table)?,

@@ -58,6 +58,7 @@ impl Load<'_> {
             None if alone => self.run_all(connection, &strategy.before(table)).await?,
             None => {}
         }
+        self.leave_log(connection, decision, table).await?;
         Ok((instead, disabled))
     }
 

@@ -35,7 +35,7 @@ impl Load<'_> {
         let loading = Instant::now();
         self.control.enter(Phase::Loading);
         // Sent as one message, which is one transaction.
-        let mut making = [strategy.before(table), strategy.after(table, plan, &[])].concat();
+        let mut making = [strategy.before(table), strategy.after(table)].concat();
         if let Some(floor) = self.locks.as_ref().and_then(LockWatch::floor).filter(|_| !making.is_empty()) {
             making.insert(0, floor);
         }

@@ -1,12 +1,13 @@
 //! The decision as a report: what a person reads before the load, and a script after it.
 
 use crate::catalog::session::SessionSettings;
-use crate::load::{DisabledTriggers, Load, Setup};
-use crate::options::WritePath;
+use crate::load::{DisabledTriggers, Load, OffTheLog, Setup};
+use crate::options::{Unlogged, WritePath};
 use crate::plan::ColumnTypes;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::publish::creation::Compression;
+use crate::publish::off_the_log::{leave_sql, return_sql};
 use crate::publish::rebuild::Rebuild;
 use crate::publish::staged::AppliedBy;
 use crate::publish::strategy::PublishStrategy;
@@ -49,7 +50,7 @@ impl Load<'_> {
             path => path,
         });
         report.copy_format = Some(form);
-        let is_logged = !self.options.target.unlogged && (is_new || target.is_logged);
+        let is_logged = self.options.target.unlogged != Unlogged::Yes && (is_new || target.is_logged);
         report.durability = Some(session.durability(is_logged));
         report.plan = Some(PlanSummary {
             table: target.display(),
@@ -112,7 +113,11 @@ impl Load<'_> {
         let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
         statements.extend(at_first);
         statements.extend(strategy.before(table));
-        let mut after = strategy.after(table, plan, &[]);
+        if decision.off_the_log == Some(OffTheLog::Existing) {
+            statements.push(leave_sql(&relation));
+        }
+        let mut after = Vec::from_iter(decision.off_the_log.map(|_| return_sql(&relation)));
+        after.extend(strategy.after(table));
         if matches!(strategy, PublishStrategy::Staged(staging) if matches!(staging.applied_by, AppliedBy::Ranges(_)))
         {
             after

@@ -9,7 +9,7 @@ use crate::catalog::session::SessionSettings;
 use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::{DisabledTriggers, Load};
-use crate::options::{ColumnCompression, LoadOptions, Mode, WritePath};
+use crate::options::{ColumnCompression, LoadOptions, Mode, Unlogged, WritePath};
 
 /// What a load does with the table that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Use {
         let keeps_rows = matches!(self, Use::Add | Use::Match);
         let lands = options.writing.write_path == WritePath::Landing;
         // A landing table is new.
-        if options.target.unlogged && (keeps_rows && !lands || self == Use::Empty) {
+        if options.target.unlogged == Unlogged::Yes && (keeps_rows && !lands || self == Use::Empty) {
             return Err(only_for_new(message![setting::UNLOGGED], table));
         }
         if options.writing.freeze && keeps_rows {
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn options_for_new_tables_are_refused_where_rows_stay_and_nowhere_else() {
         let table = Table::with_hazards(Hazards::default());
-        let unlogged = LoadOptions::default().unlogged(true);
+        let unlogged = LoadOptions::default().unlogged(Unlogged::Yes);
         let landing = unlogged.clone().write_path(WritePath::Landing);
         let freeze = LoadOptions::default().freeze(true);
         for (used, refuses_unlogged, refuses_landing, refuses_freeze) in [

@@ -7,6 +7,7 @@ mod describe;
 mod existing;
 pub(super) mod landing;
 mod new_table;
+mod off_the_log;
 mod ranges;
 mod rebuild;
 mod redefine;
@@ -23,8 +24,8 @@ use howdah_source::{Input, MorselSource};
 
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::load::{Circumstances, Load, Setup};
-use crate::options::{LoadOptions, Mode, OnError, WritePath};
+use crate::load::{Circumstances, Load, OffTheLog, Setup};
+use crate::options::{LoadOptions, Mode, OnError, Unlogged, WritePath};
 use crate::plan::force;
 use crate::plan::jobs::{self, Jobs};
 use crate::plan::mapping::Mapping;
@@ -49,6 +50,8 @@ struct Destination {
     staging: Option<Staging>,
     /// What is dropped and built again around the rows.
     rebuild: Option<Rebuild>,
+    /// What is not logged before the rows are there.
+    off_the_log: Option<OffTheLog>,
     mapping: Mapping,
     jobs: Jobs,
 }
@@ -62,7 +65,7 @@ impl Load<'_> {
         morsels: &mut MorselSource,
     ) -> Result<Setup, Error> {
         let options = self.options;
-        let Destination { existing, landing, staging, rebuild, mapping, jobs } =
+        let Destination { existing, landing, staging, rebuild, off_the_log, mapping, jobs } =
             self.destination(existing, found).await?;
         let found = Circumstances { mapping: &mapping, ..found };
         let (creates, have_types) = (existing.is_none(), !matches!(morsels, MorselSource::Text(_)));
@@ -88,6 +91,9 @@ impl Load<'_> {
             None => {
                 let name = landing.as_ref().map_or(found.name, |landing| &landing.name);
                 let made = self.new_table(found, name, types_from, &rules, morsels, jobs.count).await?;
+                if off_the_log.is_some() {
+                    self.check_published(found.connection, &made.0).await?;
+                }
                 (made.0, Some(made.1))
             }
         };
@@ -122,6 +128,7 @@ impl Load<'_> {
             landing,
             sort,
             triggers: found.triggers.cloned(),
+            off_the_log,
             commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
@@ -155,7 +162,10 @@ impl Load<'_> {
         let staged = apply.is_some();
         let choose = |altered| jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered);
         let disabled = "triggers are disabled and enabled again in the load's transaction";
-        let mut jobs = choose(found.triggers.map(|_| disabled))?;
+        let off_the_log = self.off_the_log(connection, existing.as_ref()).await?;
+        let leaves = (off_the_log == Some(OffTheLog::Existing))
+            .then_some("the table leaves the log and comes back to it in the load's transaction");
+        let mut jobs = choose(leaves.or(found.triggers.map(|_| disabled)))?;
         let rebuild = match existing.as_ref().or(landing.as_ref().map(|landing| &landing.into)) {
             Some(table) => self.rebuild(found, table, jobs.count).await?,
             None => None,
@@ -172,7 +182,7 @@ impl Load<'_> {
             }
             _ => None,
         };
-        Ok(Destination { existing, landing, staging, rebuild, mapping, jobs })
+        Ok(Destination { existing, landing, staging, rebuild, off_the_log, mapping, jobs })
     }
 
     /// Says where statements take fewer rows than was asked for.
@@ -205,7 +215,8 @@ impl Load<'_> {
             (Some(creation), _) => PublishStrategy::Hidden(Hidden::new(self.id, Content::New(creation))),
             (None, Mode::Truncate) => PublishStrategy::Truncate,
             (None, Mode::Replace) => {
-                let (comment, unlogged) = (creation::comment(found.inputs), options.target.unlogged);
+                let unlogged = options.target.unlogged != Unlogged::No;
+                let comment = creation::comment(found.inputs);
                 let of = Replacement::read(found.connection, table, self.id, &comment, unlogged, otherwise)
                     .await?;
                 if let Some(lost) = &of.lost_key {

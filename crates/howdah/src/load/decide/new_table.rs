@@ -15,7 +15,7 @@ use crate::control::Phase;
 use crate::error::Error;
 use crate::infer::columns;
 use crate::load::{Circumstances, Load};
-use crate::options::{Inference, LoadOptions};
+use crate::options::{Inference, LoadOptions, Unlogged};
 use crate::plan::declared::{self, Standing};
 use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::Mapping;
@@ -102,7 +102,7 @@ impl Load<'_> {
         self.check_creation(connection, &schema, with_schema).await?;
         let is_observed = types_from == TypesFrom::Stream;
         let mut creation = Creation::new(options, mapping, inputs, with_schema, is_observed)?;
-        let mut table = of_text(schema, name, mapping, &creation, !options.target.unlogged);
+        let mut table = of_text(schema, name, mapping, &creation, options.target.unlogged != Unlogged::Yes);
         if types_from != TypesFrom::Landing {
             let mut types = declared::of_new_table(options, mapping);
             if let MorselSource::Rows(batches) = morsels {
