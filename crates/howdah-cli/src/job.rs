@@ -99,6 +99,7 @@ fn target(args: &Load) -> TargetOptions {
         ModeArg::Delete => Mode::Delete,
     };
     target.create_schema = args.target.create_schema;
+    target.evolve = args.target.evolve;
     target.column_compression = args.file_columns.column_compression;
     target.unlogged = args.target.unlogged;
     target.before.clone_from(&args.writing.before);
@@ -178,6 +179,7 @@ mod tests {
             "--indexes",
             "rebuild",
             "--disable-triggers",
+            "--evolve",
             "--jobs",
             "4",
             "--write-path",
@@ -308,7 +310,7 @@ mod tests {
             (o.before, o.after),
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
-        assert!(o.unlogged && o.analyze && o.dry_run);
+        assert!(o.unlogged && o.analyze && o.dry_run && o.evolve);
         assert_eq!(o.column_compression, ColumnCompression::Pglz);
     }
 

@@ -77,6 +77,10 @@ pub(crate) struct LoadTarget {
     #[arg(long)]
     pub(crate) create_schema: bool,
 
+    /// Add the input's columns that an existing table lacks (docs/modes.md) [default: an error]
+    #[arg(long)]
+    pub(crate) evolve: bool,
+
     /// New tables are UNLOGGED: faster, emptied by a crash [default: logged]
     #[arg(long)]
     pub(crate) unlogged: bool,

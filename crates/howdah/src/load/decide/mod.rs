@@ -4,6 +4,7 @@ mod arrow;
 mod column_notes;
 mod compression;
 mod describe;
+mod evolve;
 mod existing;
 pub(super) mod landing;
 mod new_table;
@@ -83,6 +84,7 @@ impl Load<'_> {
         let (table, creation) = match existing {
             Some(mut table) => {
                 otherwise = self.redefine(found, &mut table).await?;
+                otherwise.added = found.added.cloned();
                 (table, None)
             }
             None => {
@@ -122,6 +124,7 @@ impl Load<'_> {
             landing,
             sort,
             triggers: found.triggers.cloned(),
+            added: found.added.cloned(),
             commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
@@ -156,6 +159,10 @@ impl Load<'_> {
         let choose = |altered| jobs::choose(options, existing.as_ref(), found.bytes, cores, staged, altered);
         let disabled = "triggers are disabled and enabled again in the load's transaction";
         let mut jobs = choose(found.triggers.map(|_| disabled))?;
+        // Staged rows come near the table only when all are there, and those of a replacement never.
+        if found.added.is_some() && !staged && options.target.mode != Mode::Replace {
+            jobs = Jobs::of_an_evolving_table(options);
+        }
         let rebuild = match existing.as_ref().or(landing.as_ref().map(|landing| &landing.into)) {
             Some(table) => self.rebuild(found, table, jobs.count).await?,
             None => None,
