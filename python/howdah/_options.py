@@ -42,6 +42,10 @@ class Options(TypedDict, total=False):
         "Default: none; the table's own key.",
     ]
     create_schema: Annotated[bool | None, "Make a new table's schema too. Default: False."]
+    evolve: Annotated[
+        bool | None,
+        "Add the data's columns that the table lacks to it, in the load's transaction. Default: False.",
+    ]
     column_compression: Annotated[
         Literal["auto", "lz4", "pglz", "default"] | None,
         "How the server compresses wide values of a new table. Default: 'auto', lz4 where 2 kB are seen.",

@@ -162,6 +162,20 @@ def test_triggers_of_the_table_can_be_kept_out_of_the_way(database: Database, pe
         howdah.load(people, "t", database.dsn, mode="replace", disable_triggers=True)
 
 
+def test_columns_that_the_data_brings_are_added_to_the_table(database: Database, people: Path) -> None:
+    database.sql("CREATE TABLE t (id int)")
+    with pytest.raises(howdah.Error, match="is not a column"):
+        howdah.load([{"id": 1, "size": 5}], "t", database.dsn)
+    report = howdah.load([{"id": 1, "size": 5}, {"id": 2, "size": None}], "t", database.dsn, evolve=True)
+    assert report.plan is not None
+    assert report.plan["alter_table"] == 'ALTER TABLE "public"."t" ADD COLUMN "size" bigint'
+    assert howdah.load(people, "t", database.dsn, evolve=True).rows == 2
+    assert database.types("t") == {"id": "integer", "size": "bigint", "name": "text"}
+    assert database.sql("SELECT * FROM t ORDER BY id, size, name")[0] == "1|5|∅"
+    with pytest.raises(howdah.ProgrammingError, match="columns cannot be added"):
+        howdah.load(people, "t", database.dsn, mode="delete", evolve=True)
+
+
 def test_a_new_table_s_wide_values_can_be_compressed_otherwise(database: Database, people: Path) -> None:
     howdah.load(people, "t", database.dsn, mode="create", column_compression="pglz")
     named = "SELECT attname FROM pg_attribute WHERE attrelid = 't'::regclass AND attcompression = 'p'"

@@ -99,6 +99,7 @@ fn target(args: &Load) -> TargetOptions {
         ModeArg::Delete => Mode::Delete,
     };
     target.create_schema = args.target.create_schema;
+    target.evolve = args.target.evolve;
     target.column_compression = args.file_columns.column_compression;
     target.unlogged = match args.target.unlogged {
         UnloggedArg::No => Unlogged::No,
@@ -183,6 +184,7 @@ mod tests {
             "--indexes",
             "rebuild",
             "--disable-triggers",
+            "--evolve",
             "--jobs",
             "4",
             "--write-path",
@@ -313,7 +315,7 @@ mod tests {
             (o.before, o.after),
             (vec!["SELECT 1, 2".to_owned()], vec!["a".to_owned(), "b".to_owned()])
         );
-        assert!(o.unlogged == Unlogged::ThenLogged && o.analyze && o.dry_run);
+        assert!(o.unlogged == Unlogged::ThenLogged && o.analyze && o.dry_run && o.evolve);
         assert_eq!(o.column_compression, ColumnCompression::Pglz);
     }
 

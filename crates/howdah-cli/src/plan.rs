@@ -23,6 +23,9 @@ pub(crate) fn text(plan: &PlanSummary, report: &Report) -> String {
     if let Some(path) = report.write_path {
         out.push_str(&format!("  write path: {path}\n"));
     }
+    if let Some(alter) = &plan.alter_table {
+        out.push_str(&format!("  columns that the table gets: {}\n", visible(alter)));
+    }
     if !plan.rebuilt.is_empty() {
         out.push_str(&format!("  built again after the rows: {}\n", visible(&plan.rebuilt.join(", "))));
     }
@@ -119,6 +122,7 @@ mod tests {
             ],
             unfilled: vec!["id: identity".into()],
             create_table: Some("CREATE TABLE people (\n    name text\n);".into()),
+            alter_table: Some("ALTER TABLE people ADD COLUMN height numeric".into()),
             rebuilt: vec!["t_name".into()],
             rebuild_gain: Some(3.0),
             disabled_triggers: vec!["stamp".into(), "audit".into()],
@@ -145,6 +149,7 @@ plan for public.people (made by this load)
     id: identity
   jobs: one connection: the table has a unique index
   write path: copy-binary
+  columns that the table gets: ALTER TABLE people ADD COLUMN height numeric
   built again after the rows: t_name
   triggers that do not fire: stamp, audit
   sorted: 16 MiB at a time, by the one that pays most of t_pkey, t_at

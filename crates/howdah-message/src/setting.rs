@@ -142,6 +142,7 @@ settings! {
     DRY_RUN = "dry_run",
     ENCODING = "encoding",
     ESCAPE = "escape",
+    EVOLVE = "evolve",
     FILE_COLUMN = "file_column",
     FOLLOW = "follow",
     FORCE_NOT_NULL = "force_not_null",

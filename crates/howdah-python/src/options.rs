@@ -39,6 +39,7 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "mode" => options.target.mode = given.mode()?,
         "key" => options.target.key = given.columns()?,
         "create_schema" => options.target.create_schema = given.flag()?,
+        "evolve" => options.target.evolve = given.flag()?,
         "column_compression" => {
             let words = ColumnCompression::ALL.map(|how| (how.name(), how));
             options.target.column_compression = given.one_of(&words)?;

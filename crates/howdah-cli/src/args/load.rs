@@ -77,6 +77,10 @@ pub(crate) struct LoadTarget {
     #[arg(long)]
     pub(crate) create_schema: bool,
 
+    /// Add the input's columns that an existing table lacks (docs/modes.md) [default: an error]
+    #[arg(long)]
+    pub(crate) evolve: bool,
+
     /// New tables are UNLOGGED: faster, emptied by a crash; then-logged: any table, until its rows are there [default: logged]
     #[arg(long, value_name = "then-logged", num_args = 0..=1, require_equals = true, default_missing_value = "yes",
         default_value = "no", hide_default_value = true, hide_possible_values = true)]

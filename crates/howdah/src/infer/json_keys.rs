@@ -57,9 +57,10 @@ impl KeyQuestion {
     pub(crate) fn about_types(
         dialect: &Arc<Dialect>,
         options: &LoadOptions,
+        existing: Option<&Table>,
         first: Option<&String>,
     ) -> Arc<KeyQuestion> {
-        let question = KeyQuestion::new(dialect, options, None, false);
+        let question = KeyQuestion::new(dialect, options, existing, false);
         Arc::new(KeyQuestion { with_types: true, first: first.cloned(), ..question })
     }
 

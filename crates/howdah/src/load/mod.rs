@@ -35,6 +35,7 @@ use crate::plan::header_decision::HeaderDecision;
 use crate::plan::jobs::Jobs;
 use crate::plan::mapping::{self, Mapping};
 use crate::plan::spelling;
+use crate::publish::added_columns::AddedColumns;
 use crate::publish::strategy::PublishStrategy;
 use crate::publish::triggers::{Trigger, TriggerScope};
 use crate::rejects::Rejects;
@@ -195,6 +196,8 @@ struct Circumstances<'a> {
     mapping: &'a Mapping,
     /// The table's own triggers that do not fire for the rows.
     triggers: Option<&'a DisabledTriggers>,
+    /// The columns that the table gets.
+    added: Option<&'a AddedColumns>,
     /// Of all inputs, or about so many; `None`: nobody knows.
     bytes: Option<u64>,
 }
@@ -234,8 +237,18 @@ struct Setup {
     triggers: Option<DisabledTriggers>,
     /// What is not logged before the rows are there.
     off_the_log: Option<OffTheLog>,
+    /// The columns that the table gets.
+    added: Option<AddedColumns>,
     /// Where every row commits by itself.
     commits: Option<Arc<RowCommits>>,
+}
+
+impl Setup {
+    /// What adds columns to the table itself: one that takes its place has them when it is made.
+    fn adding_sql(&self) -> Option<String> {
+        let added = self.added.as_ref().filter(|_| self.strategy.replacement().is_none());
+        added.map(|added| added.sql(&self.table.sql()))
+    }
 }
 
 impl Load<'_> {
@@ -337,7 +350,7 @@ impl Load<'_> {
         }
         let floor = self.locks.as_ref().and_then(LockWatch::floor);
         let floor = floor.as_deref();
-        let (existing, triggers) =
+        let (mut existing, triggers) =
             within(floor, connection, self.existing(connection, name, &session)).await?;
 
         let sizes: Option<u64> = inputs.iter().map(Input::size).sum();
@@ -368,8 +381,12 @@ impl Load<'_> {
             dialect,
             mapping,
             triggers: triggers.as_ref(),
+            added: None,
             bytes,
         };
+        // The whole input may be read for it.
+        let added = self.evolve(existing.as_mut(), found, &morsels).await?;
+        let found = Circumstances { added: added.as_ref(), ..found };
         // For a new table the whole input is read, and no lock is waited for.
         let floor = floor.filter(|_| existing.is_some());
         let decision = within(floor, connection, self.decide(existing, found, &mut morsels)).await?;

@@ -116,6 +116,9 @@ groups! {
             key: many String,
             /// The new table's schema is made too, when there is none; default: no.
             create_schema: one bool,
+            /// Columns of the input that a table which is there lacks are added to it, in the load's transaction: at the end,
+            /// nullable, with the types of a new table's columns. Its role must own the table. Default: no.
+            evolve: one bool,
             /// Whether the table's rows go into the write-ahead log; default [`Unlogged::No`], they do.
             unlogged: one Unlogged,
             /// How the server compresses wide values of a new table; default [`ColumnCompression::Auto`].

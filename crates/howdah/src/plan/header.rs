@@ -191,6 +191,9 @@ impl Head {
         if let Some(wrong) = self.wrong() {
             return Err(wrong.clone());
         }
+        if options.target.evolve && could_be_names {
+            return Ok(HeaderDecision::SomeColumns);
+        }
         let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
         Err(unclear(&names, &others, self.called(), are_friendly, table, options))
     }

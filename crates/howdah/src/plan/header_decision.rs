@@ -43,6 +43,8 @@ pub(crate) enum HeaderDecision {
     Alike,
     /// All fields are columns of the table.
     AllColumns,
+    /// Some fields are columns of the table, and the others could be names of more.
+    SomeColumns,
     /// Some fields are no columns of the table, and the caller names the columns.
     NotAllColumns,
     /// No field is a column of the table, though all could be names, and are with friendly ones.
@@ -66,7 +68,8 @@ impl HeaderDecision {
             | Self::Identifiers
             | Self::AllText
             | Self::Likely(_)
-            | Self::AllColumns => true,
+            | Self::AllColumns
+            | Self::SomeColumns => true,
             Self::Nameless
             | Self::NotDistinct
             | Self::Alike
@@ -147,6 +150,9 @@ impl fmt::Display for HeaderDecision {
             Self::NotDistinct => f.write_str("record 1 is data: its fields are not distinct names"),
             Self::Alike => f.write_str("record 1 is data: it looks like the records below it"),
             Self::AllColumns => f.write_str("record 1 is the header: all its fields are column names"),
+            Self::SomeColumns => f.write_str(
+                "record 1 is the header: some of its fields are column names, and the others could be",
+            ),
             Self::NotAllColumns => f.write_str("record 1 is data: not all of its fields are column names"),
             Self::StrangeNames { .. } => f.write_str(
                 "record 1 is data: none of its fields is a column name, though all could be names",

@@ -19,6 +19,17 @@ pub(crate) struct Jobs {
     pub(crate) reason: Option<Message>,
 }
 
+impl Jobs {
+    /// The one connection that sees the columns which it adds to the table, however many were asked for: nobody knows
+    /// beforehand what an input brings.
+    pub(crate) fn of_an_evolving_table(options: &LoadOptions) -> Jobs {
+        let asked = options.writing.jobs.filter(|asked| *asked > 1);
+        let instead = asked.map(|asked| format!(" instead of {asked}")).unwrap_or_default();
+        let why = "columns are added in the load's transaction, and no other sees them before its end";
+        Jobs { count: 1, reason: Some(format!("one connection{instead}: {why}").into()) }
+    }
+}
+
 /// Chooses. `table` is the existing target, `bytes` the input's size when known; rows that are `staged` meet no index on
 /// their way; what of the table is `altered` in the load's transaction keeps others away.
 ///

@@ -11,7 +11,7 @@ use howdah_source::layout::Layouts;
 use howdah_source::text::sniff::Fit;
 pub(crate) use new::for_new;
 
-use crate::catalog::name::SYSTEM_COLUMNS;
+use crate::catalog::name::{self, SYSTEM_COLUMNS};
 use crate::catalog::table::{Column, Table};
 use crate::error::Error;
 use crate::options::{HeaderOption, LoadOptions};
@@ -32,6 +32,8 @@ pub(crate) struct Mapping {
     pub(crate) fields: usize,
     /// In the order of the input.
     pub(crate) pairs: Vec<Pair>,
+    /// The columns among them that the table is yet to get.
+    pub(crate) added: Vec<String>,
     /// The inputs whose fields are others.
     pub(crate) layouts: Layouts,
     /// In JSON, where fields are found by their keys: what is known of these.
@@ -94,9 +96,15 @@ impl Mapping {
 /// How well a record 1 fits the target.
 pub(crate) fn fit(first: &[String], existing: Option<&Table>, options: &LoadOptions) -> Fit {
     let may_be_header = options.columns.header != HeaderOption::No && !first.is_empty();
-    if may_be_header
-        && existing.is_some_and(|table| are_names(first, table, options).into_iter().all(|is_name| is_name))
-    {
+    let names_columns = |table: &Table| {
+        let mut are_names = are_names(first, table, options).into_iter();
+        if options.target.evolve {
+            are_names.any(|is_name| is_name)
+        } else {
+            are_names.all(|is_name| is_name)
+        }
+    };
+    if may_be_header && existing.is_some_and(names_columns) {
         return Fit::Names;
     }
     let is_file_column = |column: &Column| options.columns.file_column.as_ref() == Some(&column.name);
@@ -114,6 +122,16 @@ fn check_file_column(options: &LoadOptions) -> Result<(), Error> {
         let error = message![setting::FILE_COLUMN, format!(": every table has a column {name} of its own")];
         Err(Error::usage(error).with_hint("it holds nothing of the input: choose another name"))
     })
+}
+
+/// Notes a name that no column of a table can have.
+fn check_name(pair: &Pair, problems: &mut Vec<Message>) {
+    let Pair { field, target, .. } = pair;
+    if let Err(error) = name::check(target) {
+        problems.push(format!("field {}: {}", field + 1, error.message()).into());
+    } else if SYSTEM_COLUMNS.contains(&&**target) {
+        problems.push(format!("field {}: every table has a column {target} of its own", field + 1).into());
+    }
 }
 
 fn finish(
@@ -144,5 +162,6 @@ fn finish(
     }
     let header = (is_header && !head.has_keys).then(|| head.first.clone());
     let again = head.again.filter(|_| header.is_some());
-    Ok(Mapping { header, decision, fields, pairs, layouts, keys, made_names: None, empty_end, again })
+    let (added, made_names) = (Vec::new(), None);
+    Ok(Mapping { header, decision, fields, pairs, added, layouts, keys, made_names, empty_end, again })
 }

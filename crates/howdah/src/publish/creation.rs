@@ -55,6 +55,12 @@ impl Compression {
             }
         }
     }
+
+    /// What the definition of `column` says of it.
+    pub(crate) fn clause(&self, column: &str) -> String {
+        let is_named = self.columns.iter().any(|name| name == column);
+        if is_named { format!(" COMPRESSION {}", self.method) } else { String::new() }
+    }
 }
 
 /// What reading the whole input showed beside the types.
@@ -204,7 +210,7 @@ impl Creation {
     }
 
     fn compression_clause(&self, column: &str) -> String {
-        self.compression_of(column).map(|method| format!(" COMPRESSION {method}")).unwrap_or_default()
+        self.compression.as_ref().map(|of| of.clause(column)).unwrap_or_default()
     }
 
     fn unlogged(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Making rows visible: new tables, replaced tables, rebuilt indexes, disabled triggers, staged rows, and the commit of all connections together.
 
+pub(crate) mod added_columns;
 pub(crate) mod commit;
 pub(crate) mod confirm;
 pub(crate) mod creation;

@@ -149,6 +149,7 @@ impl Twins<'_> {
         swap.extend(self.traits(comment).await?);
         let key = otherwise.new_key(self.connection, self.oid, &self.id).await?;
         let mut create = self.create(unlogged).await?;
+        create.extend(otherwise.add_sql(&self.twin));
         create.extend(otherwise.retype_sql(&self.twin));
         create.extend(otherwise.not_nulls(self.connection, self.oid, &self.twin).await?);
         let mut build = self.build(key.as_ref().map(|key| key.clause.as_str())).await?;

@@ -174,6 +174,9 @@ pub struct PlanSummary {
     /// For a new table: the script that makes it, empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_table: Option<Message>,
+    /// For a table that gets columns which the input has: the statement that adds them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alter_table: Option<String>,
     /// How columns of a new table are compressed, and why; most are as the server has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<Message>,

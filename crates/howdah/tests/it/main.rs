@@ -19,6 +19,7 @@ mod decimals;
 mod detection;
 mod disabled_triggers;
 mod encodings;
+mod evolved;
 mod examples;
 mod existing_tables;
 mod failures;

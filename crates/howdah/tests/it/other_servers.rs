@@ -9,7 +9,7 @@ use howdah_testkit::OwnServer;
 use howdah_testkit::require::missing;
 
 /// What holds the promises of a load: tables that exist and new ones, modes, what only the server can read, rejects.
-const CORE: [&str; 13] = [
+const CORE: [&str; 14] = [
     "existing_tables::",
     "new_tables::",
     "modes::every_mode",
@@ -23,6 +23,7 @@ const CORE: [&str; 13] = [
     "column_compression::",
     "disabled_triggers::no_trigger",
     "disabled_triggers::partitions",
+    "evolved::",
 ];
 
 /// A few of them, for a server that is like our own.

@@ -7,7 +7,7 @@ use crate::options::{DialectOptions, Format};
 
 fn seen(text: &str, target: usize, options: &LoadOptions) -> Result<SeenKeys, Error> {
     let dialect = Arc::new(Dialect::resolve(Format::Json, &DialectOptions::default()).unwrap());
-    let question = KeyQuestion::about_types(&dialect, options, Some(&"a".to_owned()));
+    let question = KeyQuestion::about_types(&dialect, options, None, Some(&"a".to_owned()));
     let input = Input::memory("test", text.as_bytes().into());
     let mut cutter = Cutter::new(vec![input], dialect, Progress::new(), target);
     let mut parts = [KeyScan::new(question.clone()), KeyScan::new(question.clone()), KeyScan::new(question)];

@@ -155,6 +155,7 @@ impl Load<'_> {
         if let Some(triggers) = &decision.triggers {
             self.take_triggers(connection, triggers).await?;
         }
+        self.add_columns(connection, decision).await?;
         self.run_all(connection, &[makes, vec![staging.create_sql()]].concat()).await?;
 
         let plan = Arc::new(decision.plan.staged(staging.ordinal())?);

@@ -45,13 +45,18 @@ impl Load<'_> {
         }
         let found = self.interruptible(connection, of.scope.read(connection)).await?;
         let disabled = self.run_shortly(connection, &triggers::disable_sql(&found)).await;
-        disabled.map_err(|error| match error.sqlstate() {
+        disabled.map_err(|error| self.explain_in_use(error))?;
+        Ok(found)
+    }
+
+    /// The `error` of an ALTER TABLE, which the user's own SQL can have made impossible.
+    pub(super) fn explain_in_use(&self, error: Error) -> Error {
+        match error.sqlstate() {
             Some(OBJECT_IN_USE) if !self.options.target.before.is_empty() => error
                 .prefixed(setting::BEFORE)
                 .with_hint("the SQL left checks of the table for later: SET CONSTRAINTS ALL IMMEDIATE at its end makes them"),
             _ => error,
-        })?;
-        Ok(found)
+        }
     }
 }
 

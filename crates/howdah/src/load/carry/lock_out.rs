@@ -1,5 +1,5 @@
-//! The locks of a load that rebuilds indexes or disables triggers: short waits for them, since whoever waits for such a lock
-//! keeps all others behind it waiting.
+//! The locks of a load that rebuilds indexes, disables triggers or adds columns: short waits for them, since whoever waits for
+//! such a lock keeps all others behind it waiting.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
+mod added_columns;
 mod clean_up;
 mod context;
 mod disabled_triggers;
@@ -137,6 +138,7 @@ impl Load<'_> {
         }
         if let PublishStrategy::Staged(staging) = strategy {
             disabled = self.disable_triggers(connection, decision).await?;
+            self.add_columns(connection, decision).await?;
             rows = self.apply(connection, workers, staging, decision, rows).await?;
             self.close_rejects(decision)?;
         } else {

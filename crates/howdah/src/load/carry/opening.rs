@@ -58,6 +58,9 @@ impl Load<'_> {
             None if alone => self.run_all(connection, &strategy.before(table)).await?,
             None => {}
         }
+        if !matches!(strategy, PublishStrategy::Staged(_)) {
+            self.add_columns(connection, decision).await?;
+        }
         self.leave_log(connection, decision, table).await?;
         Ok((instead, disabled))
     }

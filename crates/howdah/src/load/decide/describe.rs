@@ -23,7 +23,7 @@ impl Load<'_> {
         mapping: &Mapping,
         dialect: DialectSummary,
     ) {
-        let Setup { plan, table, strategy, jobs, creates, triggers, .. } = decision;
+        let Setup { plan, table, strategy, jobs, creates, triggers, added, .. } = decision;
         let mut statements = self.statements(decision);
         // A landing table is on the way only.
         let (is_new, target) = match &decision.landing {
@@ -94,6 +94,7 @@ impl Load<'_> {
                 .map(Compression::message),
             disabled_triggers: triggers.as_ref().map(DisabledTriggers::planned_names).unwrap_or_default(),
             sort: decision.sort.keys().iter().map(|key| key.index.clone()).collect(),
+            alter_table: added.as_ref().map(|added| added.sql(&table.sql())),
             create_table: creation.map(|creation| creation.script(table)),
             statements,
         });
@@ -113,6 +114,9 @@ impl Load<'_> {
         let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
         statements.extend(at_first);
         statements.extend(strategy.before(table));
+        let (add_first, add_last) =
+            if is_staged { (None, decision.adding_sql()) } else { (decision.adding_sql(), None) };
+        statements.extend(add_first);
         if decision.off_the_log == Some(OffTheLog::Existing) {
             statements.push(leave_sql(&relation));
         }
@@ -131,6 +135,7 @@ impl Load<'_> {
         } else {
             statements.push(insert);
             statements.extend(at_last);
+            statements.extend(add_last);
             statements.extend(after);
         }
         statements.extend(enable);

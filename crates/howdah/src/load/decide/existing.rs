@@ -85,6 +85,7 @@ impl Load<'_> {
     ) -> Result<(Option<Table>, Option<DisabledTriggers>), Error> {
         let mut found = Table::lookup(connection, name, &session.rules).await?;
         self.check_existing(connection, name, found.as_ref()).await?;
+        self.check_evolving(found.as_ref())?;
         let triggers = self.without_triggers(connection, found.as_mut()).await?;
         Ok((found, triggers))
     }

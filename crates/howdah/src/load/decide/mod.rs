@@ -4,6 +4,7 @@ mod arrow;
 mod column_notes;
 mod compression;
 mod describe;
+mod evolve;
 mod existing;
 pub(super) mod landing;
 mod new_table;
@@ -86,6 +87,7 @@ impl Load<'_> {
         let (table, creation) = match existing {
             Some(mut table) => {
                 otherwise = self.redefine(found, &mut table).await?;
+                otherwise.added = found.added.cloned();
                 (table, None)
             }
             None => {
@@ -129,6 +131,7 @@ impl Load<'_> {
             sort,
             triggers: found.triggers.cloned(),
             off_the_log,
+            added: found.added.cloned(),
             commits: options.writing.write_path.commits_rows().then(Arc::default),
         })
     }
@@ -166,6 +169,10 @@ impl Load<'_> {
         let leaves = (off_the_log == Some(OffTheLog::Existing))
             .then_some("the table leaves the log and comes back to it in the load's transaction");
         let mut jobs = choose(leaves.or(found.triggers.map(|_| disabled)))?;
+        // Staged rows come near the table only when all are there, and those of a replacement never.
+        if found.added.is_some() && !staged && options.target.mode != Mode::Replace {
+            jobs = Jobs::of_an_evolving_table(options);
+        }
         let rebuild = match existing.as_ref().or(landing.as_ref().map(|landing| &landing.into)) {
             Some(table) => self.rebuild(found, table, jobs.count).await?,
             None => None,

@@ -121,7 +121,7 @@ impl Load<'_> {
     }
 
     /// Gives the columns of a new table the types that fit every value of the whole input; tells what else it saw.
-    async fn infer(
+    pub(super) async fn infer(
         &mut self,
         table: &mut Table,
         found: Circumstances<'_>,
@@ -179,19 +179,7 @@ fn of_text(
     creation: &Creation,
     is_logged: bool,
 ) -> Table {
-    let column = |pair: &Pair| Column {
-        name: pair.target.clone(),
-        type_name: InferredType::Text.sql().to_owned(),
-        shape: TypeShape::Base { oid: InferredType::Text.oid() },
-        typmod: -1,
-        base_type: (InferredType::Text.oid(), -1),
-        not_null: creation.is_key(&pair.target),
-        not_null_domain: None,
-        generated: false,
-        has_default: false,
-        is_declared: pair.is_file_name,
-        mostly: None,
-    };
+    let column = |pair: &Pair| text_column(pair, creation.is_key(&pair.target));
     Table {
         oid: 0,
         schema,
@@ -203,6 +191,23 @@ fn of_text(
         can_refuse_rows: creation.has_key_first() || mapping.pairs.len() > table::WIDE,
         has_row_triggers: false,
         row_security: false,
+    }
+}
+
+/// A column of which no type is known yet.
+pub(super) fn text_column(pair: &Pair, not_null: bool) -> Column {
+    Column {
+        name: pair.target.clone(),
+        type_name: InferredType::Text.sql().to_owned(),
+        shape: TypeShape::Base { oid: InferredType::Text.oid() },
+        typmod: -1,
+        base_type: (InferredType::Text.oid(), -1),
+        not_null,
+        not_null_domain: None,
+        generated: false,
+        has_default: false,
+        is_declared: pair.is_file_name,
+        mostly: None,
     }
 }
 

@@ -144,6 +144,8 @@ impl Load<'_> {
             message![setting::AFTER, " is part of the load's transaction"]
         } else if found.triggers.is_some() {
             "triggers are disabled and enabled again in the load's transaction".into()
+        } else if found.added.is_some() {
+            "columns are added in the load's transaction".into()
         } else if !found.inputs.iter().all(Input::is_rewindable) {
             "the input cannot be read again, should one of several commits fail".into()
         } else {

@@ -31,7 +31,7 @@ impl Load<'_> {
             column.not_null = true;
         }
         table.can_refuse_rows |= !key.is_empty();
-        Ok(Redefinition { types, key })
+        Ok(Redefinition { types, key, added: None })
     }
 }
 

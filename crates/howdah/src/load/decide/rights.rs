@@ -37,8 +37,13 @@ impl Load<'_> {
         let (mut columns, mut of_columns, mut of_table) = (Vec::new(), Vec::new(), Vec::new());
         for pair in &mapping.pairs {
             for right in apply.map_or(&["INSERT"][..], |apply| apply.rights_on(&pair.target)) {
-                columns.push(pair.target.as_str());
-                of_columns.push(*right);
+                // A column that is added has the rights of the table.
+                if mapping.added.contains(&pair.target) {
+                    of_table.push(*right);
+                } else {
+                    columns.push(pair.target.as_str());
+                    of_columns.push(*right);
+                }
             }
         }
         match target.mode {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::load::Load;
 use crate::options::{LoadOptions, OnError};
-use crate::plan::columns::are_names;
+use crate::plan::columns::{are_names, find_column, mapped};
 use crate::plan::header::Head;
 use crate::plan::keys::SeenKeys;
 use crate::plan::mapping::{self};
@@ -21,7 +21,8 @@ use crate::read::queue;
 impl Load<'_> {
     /// The head with the keys to load. A new table's are those of the whole input, with their types. So are an existing
     /// table's, unless the first piece fills all of its columns: then every other key is a stranger. A stream cannot be
-    /// looked at first: there the keys of the first piece count, and columns that are NULL without a value anyway.
+    /// looked at first: there the keys of the first piece count, and columns that are NULL without a value anyway. Columns that
+    /// a table is to get are like those of a new one.
     pub(super) async fn scan_keys(
         &mut self,
         inputs: &[Input],
@@ -31,21 +32,24 @@ impl Load<'_> {
     ) -> Result<Head, Error> {
         let options = self.options;
         let is_rewindable = inputs.iter().all(Input::is_rewindable);
+        let evolves = options.target.evolve && existing.is_some();
         if let Some(columns) =
-            options.columns.column_list.as_ref().filter(|_| existing.is_some() || !is_rewindable)
+            options.columns.column_list.as_ref().filter(|_| existing.is_some() && !evolves || !is_rewindable)
         {
             return Ok(head.with_names(columns.clone()));
         }
         // A record with a stranger is then a bad one, and others need not suffer.
         let known = |names: Vec<String>| match existing {
-            Some(table) if options.tolerance.on_error == OnError::Ignore => known(names, table, options),
+            Some(table) if options.tolerance.on_error == OnError::Ignore && !evolves => {
+                known(names, table, options)
+            }
             _ => names,
         };
         let names = known(head.first.clone());
         let head = head.with_names(names);
         let unfilled = existing.map(|table| mapping::unfilled(table, &head.first, options));
         match unfilled {
-            Some(unfilled) if unfilled.is_empty() => Ok(head),
+            Some(unfilled) if unfilled.is_empty() && !evolves => Ok(head),
             None if !is_rewindable => Ok(head),
             Some(unfilled) if !is_rewindable => {
                 let adds_nulls = options.target.mode.inserts() && !options.target.mode.matches_rows();
@@ -58,11 +62,16 @@ impl Load<'_> {
             }
             _ => {
                 let question = match existing {
-                    Some(_) => KeyQuestion::about_names(dialect, options, existing, false),
-                    None => KeyQuestion::about_types(dialect, options, head.first.first()),
+                    Some(_) if !evolves => KeyQuestion::about_names(dialect, options, existing, false),
+                    _ => KeyQuestion::about_types(dialect, options, existing, head.first.first()),
                 };
                 let seen = self.look_through(inputs, dialect, &question).await?;
-                let is_unseen = |column: &&String| !seen.names.contains(column);
+                let is_there = |name: &str| {
+                    let name = mapped(name, options);
+                    existing
+                        .is_some_and(|table| find_column(table, name, options.columns.column_names).is_some())
+                };
+                let is_unseen = |column: &&String| !seen.names.contains(column) && !is_there(column);
                 if let Some(column) = options.columns.column_list.iter().flatten().find(is_unseen) {
                     return Err(Error::usage(message![
                         setting::COLUMNS,
@@ -80,10 +89,11 @@ impl Load<'_> {
                         let all = mapping::unfilled(table, &[], options);
                         return Ok(head.with_names(all.iter().map(|column| column.name.clone()).collect()));
                     }
-                    Some(_) => head,
-                    None => head.with_types(seen.clone()),
+                    Some(_) if !evolves => head,
+                    _ => head.with_types(seen.clone()),
                 };
-                Ok(head.with_names(known(seen.names)))
+                let listed = options.columns.column_list.clone().filter(|_| evolves);
+                Ok(head.with_names(listed.unwrap_or_else(|| known(seen.names))))
             }
         }
     }

@@ -47,7 +47,7 @@ impl Load<'_> {
         let (is_one_input, is_format_open) = (self.inputs.len() == 1, !self.is_format_said);
         // Nobody looks at others then.
         let is_all = !self.inputs.iter().all(Input::is_rewindable)
-            || existing.is_some() && options.columns.column_list.is_some();
+            || existing.is_some() && options.columns.column_list.is_some() && !options.target.evolve;
         let preview = move || -> Result<(Preview, bool), Error> {
             let given = &options.input.dialect;
             let values = spelling::of(&options)?;

@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 
 use super::mismatch::{misfit, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, check_file_column, finish};
+use super::{Mapping, check_file_column, check_name, finish};
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::catalog::{kept, name};
@@ -54,10 +54,11 @@ pub(crate) fn for_existing(
     pairs.retain(|pair| Some(pair.field) != empty_end);
     // What a load made of the whole header, when it made the table.
     let mut made = pairs.clone();
-    if is_header && (head.has_keys || options.columns.column_list.is_none()) {
+    let has_names = is_header && (head.has_keys || options.columns.column_list.is_none());
+    if has_names {
         made_names::give(&mut made, head, options);
     }
-    to_columns(&mut pairs, &made, table, file_column, options, &mut problems);
+    let added = to_columns(&mut pairs, &made, table, file_column, options, &mut problems);
     twice(&pairs, &mut problems);
     if !table.has_row_triggers && options.target.mode.inserts() {
         must_be_filled(&insertable, &pairs, &layouts, &mut problems);
@@ -66,7 +67,11 @@ pub(crate) fn for_existing(
         let cured = if is_header { found_by_friendly_names(&pairs, head, table, options) } else { 0 };
         return Err(misfit(&problems, head, table, &unnamed(&insertable, &pairs), cured, options));
     }
-    finish(head, decision, pairs, layouts, file_column, empty_end, options)
+    let is_added = |pair: &&Pair| added.contains(&pair.target);
+    let new: Vec<Pair> = pairs.iter().filter(is_added).cloned().collect();
+    let made_names = if has_names { made_names::tell(&new, head, options) } else { None };
+    let mapping = finish(head, decision, pairs, layouts, file_column, empty_end, options)?;
+    Ok(Mapping { added, made_names, ..mapping })
 }
 
 /// The columns of `table` that fields can go into.
@@ -76,7 +81,8 @@ fn insertable<'t>(table: &'t Table, file_column: Option<&String>) -> Vec<&'t Col
 }
 
 /// Gives each of `pairs` the column of `table` that it names, or that it got when the table was `made` for it. Of names that
-/// stand twice, or are alike once they are friendly, the later ones mean the latter.
+/// stand twice, or are alike once they are friendly, the later ones mean the latter. Returns the columns that the table is to
+/// get, where it may: an input of which it has no column is hardly meant for it.
 fn to_columns(
     pairs: &mut [Pair],
     made: &[Pair],
@@ -84,18 +90,27 @@ fn to_columns(
     file_column: Option<&String>,
     options: &LoadOptions,
     problems: &mut Vec<Message>,
-) {
+) -> Vec<String> {
     let names: Vec<String> = pairs.iter().map(|pair| pair.target.clone()).collect();
     let repeated = made_names::repeated(&names, options);
-    let mut unknown = Vec::new();
-    for (at, (pair, made)) in pairs.iter_mut().zip(made).enumerate() {
+    let column = |at: usize| {
         let by_name = || find_column(table, &names[at], options.columns.column_names);
-        let as_made = || table.columns.iter().find(|column| column.name == made.target);
-        let found = match repeated[at] {
+        let as_made = || table.columns.iter().find(|column| column.name == made[at].target);
+        match repeated[at] {
             true => as_made().or_else(by_name),
             false => by_name().or_else(as_made),
-        };
+        }
+    };
+    let found: Vec<Option<&Column>> = (0..pairs.len()).map(column).collect();
+    let evolves = options.target.evolve && found.iter().any(Option::is_some);
+    let (mut unknown, mut added) = (Vec::new(), Vec::new());
+    for (at, (pair, found)) in pairs.iter_mut().zip(found).enumerate() {
         match found {
+            None if evolves && !is_similar(&names[at], table, options) => {
+                pair.target.clone_from(&made[at].target);
+                check_name(pair, problems);
+                added.push(pair.target.clone());
+            }
             None if kept::is_missing(&pair.source) => {
                 problems.push(format!("field {} has no name", pair.field + 1).into());
             }
@@ -121,6 +136,14 @@ fn to_columns(
         [one] => problems.push(format!("{one:?} is not a column of {table}").into()),
         several => problems.push(format!("not columns of {table}: {}", beginning(several)).into()),
     }
+    added
+}
+
+/// Whether a friendly name makes a column of `table` of `name`, of which no option says that it is another.
+fn is_similar(name: &String, table: &Table, options: &LoadOptions) -> bool {
+    let is_meant = options.columns.map.iter().any(|(_, target)| target == name)
+        || options.columns.column_list.iter().flatten().any(|listed| listed == name);
+    !is_meant && find_column(table, name, ColumnNames::Snake).is_some()
 }
 
 /// Notes columns that must not be null and get no value, from any input or from one of them.

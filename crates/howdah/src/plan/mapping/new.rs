@@ -5,14 +5,13 @@ use howdah_source::layout::Layouts;
 
 use super::mismatch::{mismatch, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, check_file_column, finish};
+use super::{Mapping, check_file_column, check_name, finish};
 use crate::catalog::name;
 use crate::error::Error;
 use crate::options::LoadOptions;
 use crate::plan::columns::is_meant;
 use crate::plan::header::Head;
 use crate::plan::made_names;
-use crate::plan::pair::Pair;
 
 /// Names the columns of a table that does not exist yet.
 ///
@@ -60,15 +59,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     if let Some(Err(error)) = options.columns.file_column.as_deref().map(name::check) {
         problems.push(message![setting::FILE_COLUMN, ": ", error.message()]);
     }
-    for pair in &pairs {
-        let Pair { field, target, .. } = pair;
-        if let Err(error) = name::check(target) {
-            problems.push(format!("field {}: {}", field + 1, error.message()).into());
-        } else if name::SYSTEM_COLUMNS.contains(&&**target) {
-            problems
-                .push(format!("field {}: every table has a column {target} of its own", field + 1).into());
-        }
-    }
+    pairs.iter().for_each(|pair| check_name(pair, &mut problems));
     twice(&pairs, &mut problems);
     if !problems.is_empty() {
         return Err(mismatch(&problems).with_hint(if head.has_keys {

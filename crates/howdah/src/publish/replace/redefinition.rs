@@ -1,4 +1,4 @@
-//! What a replacement has otherwise than the table whose place it takes: types of columns, and its primary key.
+//! What a replacement has otherwise than the table whose place it takes: more columns, types of columns, and its primary key.
 
 use howdah_connect::Connection;
 use tokio_postgres::types::{ToSql, Type};
@@ -8,6 +8,7 @@ use crate::catalog::load_id::LoadId;
 use crate::catalog::name::{self, quote};
 use crate::catalog::table::Table;
 use crate::error::{Error, HiddenNames};
+use crate::publish::added_columns::AddedColumns;
 
 /// As the user declares it; by default nothing is otherwise.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +17,8 @@ pub(crate) struct Redefinition {
     pub(crate) types: Vec<(String, String)>,
     /// Columns of the new primary key; empty: that of the table stays.
     pub(crate) key: Vec<String>,
+    /// Columns that the input has and the table has not.
+    pub(crate) added: Option<AddedColumns>,
 }
 
 /// The primary key that the twin gets.
@@ -126,7 +129,12 @@ impl Redefinition {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.types.is_empty() && self.key.is_empty()
+        self.types.is_empty() && self.key.is_empty() && self.added.is_none()
+    }
+
+    /// What adds columns to the twin.
+    pub(super) fn add_sql(&self, twin: &str) -> Option<String> {
+        self.added.as_ref().map(|added| added.sql(twin))
     }
 
     /// What gives the columns of the empty twin their types.
@@ -200,7 +208,7 @@ impl Replacement {
             names.push((id.hidden_name(), table.name.clone()));
             let detail = error.detail().map_or_else(String::new, |detail| format!("{detail}; "));
             let error = error.with_detail(format!("{detail}refused of the new table: {sql}")).with_hint(
-                "what belongs to the table must fit its new types and key: drop or change it first",
+                "what belongs to the table must fit its new columns, types and key: drop or change it first",
             );
             return Err(HiddenNames::new(names).reveal(error));
         }
