@@ -1,14 +1,19 @@
-//! SIGINT, SIGTERM and SIGHUP, with which a terminal closes: the first asks the load to stop, the second ends the process at once.
+//! SIGINT, SIGTERM and SIGHUP, with which a terminal closes: the first asks the load to stop, a later one ends the process at
+//! once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use howdah::Control;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::exit;
+
+/// Signals that come so soon one after the other are one wish: `timeout` sends its own to the program and to its group.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Handlers that live as long as this value.
 pub(crate) struct SignalWatch {
@@ -29,14 +34,19 @@ impl SignalWatch {
         let received = Arc::new(AtomicU8::new(0));
         let (control, seen) = (control.clone(), Arc::clone(&received));
         let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
+            let mut first: Option<Instant> = None;
             for signal in signals.forever() {
                 let number = u8::try_from(signal).unwrap_or(0);
-                let first = seen.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-                if !first {
+                match first {
+                    None => {
+                        first = Some(Instant::now());
+                        seen.store(number, Ordering::SeqCst);
+                        control.cancel();
+                    }
+                    Some(first) if first.elapsed() < AT_ONCE => {}
                     // The server rolls back when our sockets close, so leaving at once loses nothing but the report.
-                    signal_hook::low_level::exit(exit::of_signal(number).into());
+                    Some(_) => signal_hook::low_level::exit(exit::of_signal(number).into()),
                 }
-                control.cancel();
             }
         })?;
         Ok(SignalWatch { handle, thread: Some(thread), received })

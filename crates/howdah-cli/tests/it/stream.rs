@@ -210,6 +210,8 @@ fn a_signal_ends_the_reading_and_everything_read_is_written() {
             }
         });
         until(&database, "SELECT count(*) > 1000 FROM t", "t");
+        // As `timeout` does: to the program, and to its group.
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let done = stop(child, signal);
         feeding.join().unwrap();
         assert_eq!(done.status.code(), Some(code), "{}", said(&done));

@@ -25,7 +25,7 @@ impl Load<'_> {
         decision: Setup,
         commits: &Arc<RowCommits>,
     ) -> Result<(), Error> {
-        let Setup { plan, table, strategy, jobs, .. } = &decision;
+        let Setup { table, strategy, jobs, .. } = &decision;
         let input = InputQueue::new(morsels);
         let target = self.target.pinned_to(&connection);
         let context = Arc::new(self.context(&decision, &target));

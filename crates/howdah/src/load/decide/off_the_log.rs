@@ -44,7 +44,7 @@ impl Load<'_> {
             return Err(stays(&name, kind.into()));
         }
         if !table.is_logged {
-            self.control.notice(format!("{name} is not in the write-ahead log, and stays so"));
+            self.control.notice(format!("{name} is unlogged, and stays so"));
             return Ok(None);
         }
         let replaces = mode == Mode::Replace;
@@ -87,6 +87,9 @@ fn because(table: &str, obstacle: Obstacle) -> Error {
 }
 
 fn stays(table: &str, why: Message) -> Error {
-    Error::usage(message![format!("{table} cannot leave the log: "), why])
-        .with_hint(message!["leave ", setting::UNLOGGED, " out"])
+    Error::usage(message![format!("{table} cannot leave the log: "), why]).with_hint(message![
+        "leave ",
+        setting::UNLOGGED,
+        " out"
+    ])
 }
