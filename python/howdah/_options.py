@@ -52,8 +52,8 @@ class Options(TypedDict, total=False):
     ]
     unlogged: Annotated[
         bool | Literal["then-logged"] | None,
-        "New tables are UNLOGGED: faster, emptied by a crash of the server. 'then-logged': any table is, until "
-        "its rows are there. Default: False.",
+        "New tables are UNLOGGED: faster, emptied by a crash of the server. 'then-logged': any table is, "
+        "until its rows are there. Default: False.",
     ]
     dry_run: Annotated[bool | None, "Make the plan and check every record, change nothing. Default: False."]
 

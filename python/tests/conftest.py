@@ -87,10 +87,19 @@ def environment(server: howdah.Server) -> dict[str, str]:
     return {"PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "howdah", "PGPASSWORD": password}
 
 
+# Fixtures that are too large for more than one process.
+_SHARED = {"spark", "_ray"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, which sets up once what they share; those of Spark, too."""
+    """Keep tests in one process that share something: those of a file at least, which sets it up once."""
     for item in items:
-        shared = [name for name in ("spark", "_ray") if name in getattr(item, "fixturenames", ())]
+        module = item.getparent(pytest.Module)
+        used = vars(module.obj).values() if module is not None else ()
+        compiles = any(
+            getattr(one, "__module__", getattr(one, "__name__", "")) == "rust_program" for one in used
+        )
+        shared = ["rust"] if compiles else sorted(_SHARED.intersection(getattr(item, "fixturenames", ())))
         item.add_marker(pytest.mark.xdist_group(shared[0] if shared else item.path.name))
 
 
