@@ -182,6 +182,8 @@ class Options(TypedDict, total=False):
     lock_timeout: Annotated[
         float | None, "Seconds that a statement may wait for a lock of another session. Default: no limit."
     ]
+    load_id: Annotated[str | None, "What all processes that share the load call it. Default: None."]
+    share: Annotated[bool | None, "Share the load with processes of the same load_id. Default: False."]
     before: Annotated[Names | None, "SQL before row 1, in the load's transaction. Default: none."]
     after: Annotated[Names | None, "SQL after all rows, in the load's transaction. Default: none."]
     analyze: Annotated[bool | None, "ANALYZE the table after the commit. Default: False."]

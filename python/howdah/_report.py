@@ -54,7 +54,7 @@ class LoadReport:
     write_path: str
     copy_format: str
     commit: str
-    """``all`` together, or each ``row`` by itself."""
+    """``all`` together, each ``row`` by itself, or each ``part`` of a shared load."""
     parts: int
     sorted_parts: dict[str, int] = field(default_factory=dict)
     """How many parts were sent in the order of which index."""
@@ -65,6 +65,8 @@ class LoadReport:
     peak_rss_bytes: int
     server_version: str
     load_id: str
+    shared: dict[str, Any] | None = None
+    """Of a shared load: all parts, those loaded here and elsewhere, and the rows of other processes."""
     plan: dict[str, Any] | None = None
     """Header, columns, types and statements."""
     error: dict[str, Any] | None = None

@@ -108,6 +108,8 @@ fn target(args: &Load) -> TargetOptions {
     };
     target.before.clone_from(&args.writing.before);
     target.after.clone_from(&args.writing.after);
+    target.load_id.clone_from(&args.writing.load_id);
+    target.share = args.writing.share;
     target.analyze = args.writing.analyze;
     target.dry_run = args.target.dry_run;
     target

@@ -104,6 +104,7 @@ impl Meter {
             Phase::Judging => counted("judging", at, reading, elapsed, Some(at.rows_read)),
             Phase::Loading => counted("loading", at, reading, elapsed, Some(at.rows_sent)),
             Phase::Planning => waiting("planning", elapsed),
+            Phase::Waiting => waiting("waiting for others", elapsed),
             Phase::Indexing => waiting("building indexes", elapsed),
             Phase::Applying => waiting("applying", elapsed),
             Phase::Promoting => waiting("promoting", elapsed),

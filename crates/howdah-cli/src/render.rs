@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah::message::Respell;
 use howdah::options::{Mode, WritePath};
-use howdah::report::{Durability, Outcome, PlannedColumn, Report};
+use howdah::report::{Durability, Outcome, PlannedColumn, Report, SharedLoad};
 use howdah::stream::{StreamPlan, StreamReport};
 use howdah::{Error, ErrorKind, PromoteReport};
 
@@ -152,8 +152,23 @@ pub(crate) fn summary(report: &Report, look: &str) -> String {
         match report.rows_dropped {
             0 => String::new(),
             rows => format!("; triggers dropped {}", counted(rows, "row", "rows")),
-        },
+        } + &report.shared.as_ref().map(shared).unwrap_or_default(),
         visible(look),
+    )
+}
+
+/// What others loaded of a load that was shared.
+fn shared(of: &SharedLoad) -> String {
+    format!(
+        "\nshared: {} of {} here, {} elsewhere with {}{}",
+        of.parts_here,
+        counted(of.parts, "part", "parts"),
+        of.parts_elsewhere,
+        counted(of.rows_elsewhere, "row", "rows"),
+        match of.rejected_elsewhere {
+            0 => String::new(),
+            records => format!(", {} rejected", counted(records, "record", "records")),
+        }
     )
 }
 

@@ -217,6 +217,7 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Inferring => "finding types",
         Phase::Judging => "judging",
         Phase::Loading => "loading",
+        Phase::Waiting => "waiting for others",
         Phase::Indexing => "building indexes",
         Phase::Applying => "applying",
         Phase::Promoting => "promoting",

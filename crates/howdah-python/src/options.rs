@@ -105,6 +105,8 @@ fn set(options: &mut LoadOptions, given: &Argument<'_, '_>) -> Result<(), Error>
         "sort" => options.writing.sort = given.text()?.parse()?,
         "max_rate" => options.writing.max_rate = Some(given.within(1, 1 << 50)? as u64),
         "lock_timeout" => options.writing.lock_timeout = Some(given.seconds()?),
+        "load_id" => options.target.load_id = Some(given.text()?),
+        "share" => options.target.share = given.flag()?,
         "before" => options.target.before = given.names()?,
         "after" => options.target.after = given.names()?,
         "analyze" => options.target.analyze = given.flag()?,

@@ -9,7 +9,7 @@ use crate::Cutter;
 use crate::Dialect;
 use crate::Piece;
 use crate::Splitter;
-use crate::batches::{self, Batch, Batches};
+use crate::batches::{self, Batch, BatchPart, Batches};
 use crate::error::{Error, Location};
 use crate::text::confine::Widths;
 use crate::tuples::{TupleCutter, Tuples};
@@ -90,6 +90,8 @@ pub enum MorselSource {
     Text(Mutex<Cutter>),
     /// Threads read different parts at the same time.
     Rows(Batches),
+    /// One part of such inputs.
+    Part(BatchPart),
     /// Binary COPY files, cut as text is.
     Tuples(Mutex<TupleCutter>),
 }
@@ -135,6 +137,7 @@ impl MorselSource {
                 cutter.get_mut().limit(limit);
                 MorselSource::Tuples(cutter)
             }
+            MorselSource::Part(part) => MorselSource::Part(part),
         }
     }
 
@@ -170,6 +173,7 @@ impl MorselSource {
                 Ok(cut?.map(Morsel::Text))
             }
             MorselSource::Rows(batches) => Ok(batches.next(&mut state.batches)?.map(Morsel::Rows)),
+            MorselSource::Part(part) => Ok(part.next()?.map(Morsel::Rows)),
             MorselSource::Tuples(cutter) => {
                 let spare = std::mem::take(&mut state.spare);
                 let cut = cutter.lock().cut(spare);

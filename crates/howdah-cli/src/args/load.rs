@@ -317,6 +317,14 @@ pub(crate) struct Writing {
     #[arg(long, value_name = "TIME")]
     pub(crate) lock_timeout: Option<String>,
 
+    /// What all processes that share this load call it; with --share [default: none]
+    #[arg(long, value_name = "ID", requires = "share")]
+    pub(crate) load_id: Option<String>,
+
+    /// Share the load with processes of the same --load-id (docs/many-machines.md) [default: off]
+    #[arg(long, requires = "load_id")]
+    pub(crate) share: bool,
+
     /// SQL to run before the first row, in its transaction; repeatable [default: none]
     #[arg(long, value_name = "SQL")]
     pub(crate) before: Vec<String>,

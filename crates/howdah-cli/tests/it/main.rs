@@ -16,6 +16,7 @@ mod inputs;
 mod lost_output;
 mod migrate;
 mod promoting;
+mod sharing;
 mod shells;
 mod stopping;
 mod stream;

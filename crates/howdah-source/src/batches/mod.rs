@@ -13,6 +13,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "no_parquet.rs"]
 mod parquet;
+mod part;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 pub use self::decoder::silence_decoder_panics;
+pub use self::part::{BatchPart, InputPart};
 
 use self::origin::ScanInput;
 use self::scan::{Arrangement, Common, MOST_BATCHES, OpenScan, Scan, Source, Step};

@@ -79,6 +79,13 @@ impl LocalFile {
         Some(self.seen?.size)
     }
 
+    /// Its size and the time of its last change, which are the same on every machine that shares its disk, and which copies
+    /// can keep; `None` as of [`LocalFile::size`].
+    pub(crate) fn version(&self) -> Option<String> {
+        let Seen { size, modified: (seconds, nanoseconds), .. } = self.seen?;
+        Some(format!("{size} bytes, changed at {seconds}.{nanoseconds:09}"))
+    }
+
     /// Opens the file.
     ///
     /// # Errors

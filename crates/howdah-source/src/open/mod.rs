@@ -274,6 +274,16 @@ impl Input {
         }
     }
 
+    /// What tells the content from another one of the same name, for machines to compare; `None`: it can be read only once,
+    /// or by this process only.
+    pub fn version(&self) -> Option<String> {
+        match &self.place {
+            Place::Object(object) => Some(object.version()),
+            Place::File(file) => file.version(),
+            Place::Stdin(_) | Place::Memory(_) | Place::Reader(_) | Place::Batches(_) => None,
+        }
+    }
+
     /// The file's name without directories and endings (`data/events.csv.gz` → `events`); `None` for standard input, and for a
     /// name that is no text.
     pub fn stem(&self) -> Option<String> {

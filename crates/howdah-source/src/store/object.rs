@@ -77,6 +77,14 @@ impl Object {
         self.size
     }
 
+    /// Its size, and its ETag where the store gave one that tells versions apart.
+    pub fn version(&self) -> String {
+        match &self.etag {
+            Some(etag) => format!("{} bytes, ETag {etag}", self.size),
+            None => format!("{} bytes", self.size),
+        }
+    }
+
     /// The last part of its key.
     pub fn file_name(&self) -> Option<String> {
         self.path.filename().map(str::to_owned)

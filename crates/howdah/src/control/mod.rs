@@ -45,6 +45,8 @@ pub enum Phase {
     Judging,
     /// Rows are on their way.
     Loading,
+    /// Other processes have the parts of a shared load that are left.
+    Waiting,
     /// Indexes and constraints are built.
     Indexing,
     /// Staged rows are applied to the table.

@@ -40,19 +40,28 @@ impl Load<'_> {
                 batches.project(&plan.reading.arrow_fields);
                 MorselSource::Rows(batches)
             }
-            Format::Binary => {
-                let mut cutter = TupleCutter::new(self.inputs.clone(), Progress::new());
-                cutter.expect(plan.columns.len());
-                MorselSource::Tuples(cutter.into())
-            }
-            _ => {
-                let dialect = &plan.reading.dialect;
-                let cutter = self.cutter_under(Progress::new(), &self.inputs, dialect, has_header);
-                let cutter = cutter.confining_stray_quotes(plan.reading.widths());
-                MorselSource::text(cutter.dropping_empty_lines(plan.reading.has_several_fields(), false))
-            }
+            _ => self.supply(&self.inputs, plan, Progress::new(), false),
         };
         Ok(morsels.limited(self.options.input.limit, has_header))
+    }
+
+    /// The records of `inputs`, of text or tuples, as the plan has it; whether it is said where empty lines were dropped.
+    pub(super) fn supply(
+        &self,
+        inputs: &[Input],
+        plan: &Plan,
+        progress: Progress,
+        says_dropped: bool,
+    ) -> MorselSource {
+        if self.options.input.format == Some(Format::Binary) {
+            let mut cutter = TupleCutter::new(inputs.to_vec(), progress);
+            cutter.expect(plan.columns.len());
+            return MorselSource::Tuples(cutter.into());
+        }
+        let has_header = plan.reading.header.is_some();
+        let cutter = self.cutter_under(progress, inputs, &plan.reading.dialect, has_header);
+        let cutter = cutter.confining_stray_quotes(plan.reading.widths());
+        MorselSource::text(cutter.dropping_empty_lines(plan.reading.has_several_fields(), says_dropped))
     }
 
     /// A cutter that reports to another `progress` than the load's: what it reads was read, or will be.

@@ -7,6 +7,7 @@ mod dry_run;
 mod input;
 mod landed;
 mod preview;
+mod share;
 mod wanted_name;
 
 use std::sync::Arc;
@@ -154,7 +155,7 @@ fn run(
     report.peak_rss_bytes = usage.peak_rss_bytes;
     let Err(error) = result else { return Ok(report) };
     let error = advice::advise(error, &resolved, target.user(), &report.table);
-    if !options.writing.write_path.commits_rows() {
+    if !options.writing.write_path.commits_rows() && !options.target.share {
         report.rows = 0;
         (report.rows_inserted, report.rows_updated, report.rows_deleted) = (0, 0, 0);
         (report.rows_skipped, report.rows_duplicate, report.rows_dropped) = (0, 0, 0);
@@ -271,6 +272,7 @@ impl Load<'_> {
         let options = self.options;
         write::check(options)?;
         spelling::of(options)?;
+        share::check::check(options, &self.inputs)?;
         let inputs = self.inputs.clone();
         let usual =
             Arc::new(Dialect::resolve(options.input.format.unwrap_or(Format::Csv), &options.input.dialect)?);
@@ -311,6 +313,9 @@ impl Load<'_> {
         };
         if self.options.target.dry_run {
             return self.dry_run(connection, morsels, &decision).await;
+        }
+        if self.options.target.share {
+            return self.carry_shared(connection, morsels, decision).await;
         }
         match decision.commits.clone() {
             Some(commits) => self.carry_row_by_row(connection.clone(), morsels, decision, &commits).await,

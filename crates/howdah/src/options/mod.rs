@@ -129,6 +129,11 @@ groups! {
             after: many String,
             /// ANALYZE the table after the commit; default: no.
             analyze: one bool,
+            /// What all processes that [`share`](Self::share) a load call it.
+            load_id: maybe_into String,
+            /// Other processes that load the same inputs under the same [`load_id`](Self::load_id) take a part each: every
+            /// part is loaded once, by whoever takes it, and committed by itself. Default: no.
+            share: one bool,
             /// Make and show the plan, check every record, change nothing; default: no.
             dry_run: one bool,
         },

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 mod outcome;
+mod shared;
 pub(crate) mod usage;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use howdah_message::{Message, Respell, Setting, Spelling};
 use howdah_source::text::sniff::shown;
 use howdah_source::{Dialect, Encoding, Family};
 pub use outcome::{CommitUnit, CopyFormat, Outcome};
+pub use shared::SharedLoad;
 
 /// The figures of one load. Serialises to the JSON report.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -93,6 +95,9 @@ pub struct Report {
     pub server_version: String,
     /// Sixteen hexadecimal digits, new for every load.
     pub load_id: String,
+    /// What others did of a load that several processes share. `None`: it was not shared, or did not come so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedLoad>,
     /// The plan: always there once it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanSummary>,

@@ -31,6 +31,8 @@ words! {
         All = "all",
         /// Each row by itself.
         Row = "row",
+        /// Each part of a shared load by itself.
+        Part = "part",
     }
 
     /// What COPY carried.

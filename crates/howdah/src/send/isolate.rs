@@ -20,6 +20,8 @@ use crate::send::write::{PartFailure, StatementRunner};
 pub(crate) struct Isolated {
     /// Those that the server counted.
     pub(crate) rows: u64,
+    /// Those that were refused.
+    pub(crate) refused: u64,
     /// The numbers of the subtransactions that wrote them.
     pub(crate) subtransactions: Vec<String>,
 }
@@ -169,12 +171,14 @@ impl Isolation<'_> {
         Ok(sink.finish().await)
     }
 
-    fn refuse(&self, row: usize, refusal: PartFailure) -> Result<(), Error> {
+    fn refuse(&mut self, row: usize, refusal: PartFailure) -> Result<(), Error> {
         let row = &self.rows[row];
         let error = part::explain(refusal.error, row.chunk.rows.locate(row.at), self.context, 0);
         let Some(rejects) = &self.context.rejects else { return Err(error) };
         let raw = self.raw(row)?;
-        rejects.add(&[Reject { error, raw }])
+        rejects.add(&[Reject { error, raw }])?;
+        self.accepted.refused += 1;
+        Ok(())
     }
 
     /// The bytes of the record that became `row`.

@@ -12,7 +12,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use howdah_connect::{Connection, Target};
 use howdah_message::setting;
 use howdah_source::{Morsel, WorkerState};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::control::Control;
 use crate::control::runtime::runtime;
@@ -40,9 +40,9 @@ struct WorkerHandle {
     connection: Arc<Connection>,
     /// The connection's backend.
     pid: i32,
-    /// Where its job goes, until it has one.
-    job: Option<oneshot::Sender<Job>>,
-    /// Where its result comes from, until that was received.
+    /// Where its jobs go, one after the other.
+    jobs: mpsc::UnboundedSender<Job>,
+    /// Where the result of the job under way comes from, until that was received.
     result: Option<oneshot::Receiver<Result<Sent, Error>>>,
 }
 
@@ -51,8 +51,11 @@ const NEXT_SERVER_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a load waits for the first.
 const NO_SERVER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a worker is to do: send the rows of an input.
-type Job = (Arc<LoadContext>, Arc<InputQueue>);
+/// What a worker is to do: send the rows of an input, and say what came of it.
+type Job = (Arc<LoadContext>, Arc<InputQueue>, oneshot::Sender<Result<Sent, Error>>);
+
+/// One worker of a pool, which sends inputs of its own, one after the other.
+pub(crate) struct PoolWorker<'p>(&'p mut WorkerHandle);
 
 impl WorkerPool {
     /// Opens `count` connections, each served by its worker's thread. A single worker uses `own`, which the caller's runtime
@@ -123,6 +126,11 @@ impl WorkerPool {
         error.told(words)
     }
 
+    /// The workers, each for itself.
+    pub(crate) fn apart(&mut self) -> impl Iterator<Item = PoolWorker<'_>> {
+        self.workers.iter_mut().map(PoolWorker)
+    }
+
     /// The connections' backends.
     pub(crate) fn pids(&self) -> Vec<i32> {
         self.workers.iter().map(|worker| worker.pid).collect()
@@ -183,6 +191,29 @@ impl Drop for WorkerPool {
     }
 }
 
+impl PoolWorker<'_> {
+    /// The worker's connection.
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.0.connection
+    }
+
+    /// Sends everything in `input`; the transaction stays open.
+    ///
+    /// # Errors
+    /// As of [`WorkerPool::run`].
+    pub(crate) async fn run(
+        &mut self,
+        context: &Arc<LoadContext>,
+        input: &Arc<InputQueue>,
+    ) -> Result<Sent, Error> {
+        let sent = self.0.run(context, input).await;
+        match input.take_failure() {
+            Some(failure) => Err(failure),
+            None => sent,
+        }
+    }
+}
+
 impl WorkerHandle {
     /// Starts a worker's thread, which uses the `given` connection or else opens one.
     #[expect(clippy::disallowed_methods, reason = "this module starts threads: see ARCHITECTURE")]
@@ -192,8 +223,7 @@ impl WorkerHandle {
         shutdown: watch::Receiver<bool>,
     ) -> Result<WorkerHandle, Error> {
         let (ready, connected) = oneshot::channel();
-        let (job, receiver) = oneshot::channel();
-        let (report, result) = oneshot::channel();
+        let (jobs, receiver) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
             let runtime = match runtime() {
                 Ok(runtime) => runtime,
@@ -202,17 +232,17 @@ impl WorkerHandle {
                     return;
                 }
             };
-            runtime.block_on(serve(given, target, ready, receiver, report, shutdown));
+            runtime.block_on(serve(given, target, ready, receiver, shutdown));
         });
         let (connection, pid) = connected.await.map_err(|_| panicked())??;
-        Ok(WorkerHandle { connection, pid, job: Some(job), result: Some(result) })
+        Ok(WorkerHandle { connection, pid, jobs, result: None })
     }
 
     async fn run(&mut self, context: &Arc<LoadContext>, input: &Arc<InputQueue>) -> Result<Sent, Error> {
-        if let Some(job) = self.job.take() {
-            // That the thread is gone shows below.
-            let _ = job.send((context.clone(), input.clone()));
-        }
+        let (report, result) = oneshot::channel();
+        self.result = Some(result);
+        // That the thread is gone shows below.
+        let _ = self.jobs.send((context.clone(), input.clone(), report));
         self.finish().await
     }
 
@@ -248,13 +278,12 @@ fn panicked() -> Error {
 /// A worker's connection and its backend.
 type Connected = Result<(Arc<Connection>, i32), Error>;
 
-/// The life of a worker's thread: it connects, waits for its job, runs it, and keeps the connection until the shutdown.
+/// The life of a worker's thread: it connects, runs its jobs, and keeps the connection until the shutdown.
 async fn serve(
     given: Option<Arc<Connection>>,
     target: Target,
     ready: oneshot::Sender<Connected>,
-    job: oneshot::Receiver<Job>,
-    report: oneshot::Sender<Result<Sent, Error>>,
+    mut jobs: mpsc::UnboundedReceiver<Job>,
     mut shutdown: watch::Receiver<bool>,
 ) {
     let connected = async {
@@ -274,8 +303,9 @@ async fn serve(
     };
     let _ = ready.send(Ok((connection.clone(), pid)));
     let work = async {
-        let Ok((context, input)) = job.await else { return };
-        let _ = report.send(send_input(connection, pid, &context, &input).await);
+        while let Some((context, input, report)) = jobs.recv().await {
+            let _ = report.send(send_input(connection.clone(), pid, &context, &input).await);
+        }
         std::future::pending().await
     };
     tokio::select! {
@@ -296,10 +326,15 @@ async fn send_input(
     let mut state = WorkerState::default();
     let mut timings = Timings::default();
     let mut watch = Stopwatch::start();
+    let (mut read, mut refused) = (0, 0);
     while let Some(morsel) = input.next(&mut state) {
         watch.lap(&mut timings.reading);
         let chunk = match encode(&mut encoder, &morsel, context).await {
-            Ok(chunk) => chunk,
+            Ok((chunk, rejected)) => {
+                read += chunk.rows.len() + rejected;
+                refused += rejected;
+                chunk
+            }
             Err(error) => {
                 input.fail(morsel.ordinal(), error);
                 break;
@@ -315,10 +350,11 @@ async fn send_input(
     }
     let sent = worker.finish(context, encoder.lattices).await?;
     watch.lap(&mut timings.waiting);
-    Ok(Sent { timings, ..sent })
+    Ok(Sent { read, refused: sent.refused + refused, timings, ..sent })
 }
 
-/// Encodes `morsel`, asking the server about literals that the codecs are unsure of. Rejected records go to the rejects.
+/// Encodes `morsel`, asking the server about literals that the codecs are unsure of. Rejected records go to the rejects, and
+/// are counted.
 ///
 /// # Errors
 /// The first record that cannot be a row, if that ends the load; too many such records; no answer from the server.
@@ -326,7 +362,7 @@ pub(crate) async fn encode(
     encoder: &mut Encoder,
     morsel: &Morsel,
     context: &LoadContext,
-) -> Result<Chunk, Error> {
+) -> Result<(Chunk, u64), Error> {
     let mut keep = |rejects: &[Reject]| match &context.rejects {
         Some(file) => file.add(rejects),
         None => Ok(()),
@@ -335,7 +371,7 @@ pub(crate) async fn encode(
         match encoder.encode(morsel, &mut keep)? {
             Encoded::Chunk(chunk, rejected) => {
                 context.control.add_rows_read(chunk.rows.len() + rejected);
-                return Ok(chunk);
+                return Ok((chunk, rejected));
             }
             Encoded::Unsure(open) => {
                 for open in open {

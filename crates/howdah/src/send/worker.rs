@@ -38,6 +38,10 @@ pub(crate) struct Worker {
 /// What a worker has sent.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
+    /// Records that it read.
+    pub(crate) read: u64,
+    /// Those of them that were refused and kept apart.
+    pub(crate) refused: u64,
     /// Rows that the server counted.
     pub(crate) rows: u64,
     /// Parts that were finished.
@@ -54,6 +58,22 @@ pub(crate) struct Sent {
     pub(crate) timings: Timings,
     /// What was seen of the columns of a stream.
     pub(crate) lattices: Vec<ColumnLattice>,
+}
+
+impl Sent {
+    /// Adds what the same connection sent of another input.
+    pub(crate) fn add(&mut self, more: Sent) {
+        self.read += more.read;
+        self.refused += more.refused;
+        self.rows += more.rows;
+        self.parts += more.parts;
+        for (index, parts) in more.sorted {
+            *self.sorted.entry(index).or_default() += parts;
+        }
+        self.binary |= more.binary;
+        self.text |= more.text;
+        self.timings = [self.timings, more.timings].into_iter().sum();
+    }
 }
 
 impl Worker {
@@ -192,6 +212,7 @@ impl Worker {
                 let isolated =
                     isolate_refused_rows(&self.runner, context, sent.form, &sent.chunks, refusal).await?;
                 self.sent.subtransactions.extend(isolated.subtransactions);
+                self.sent.refused += isolated.refused;
                 isolated.rows
             }
             Err(refusal) => {

@@ -60,6 +60,7 @@ mod rejects;
 mod replace;
 mod row_commits;
 mod sessions;
+mod shared_loads;
 mod sorted_parts;
 mod spelling_advice;
 mod staging;

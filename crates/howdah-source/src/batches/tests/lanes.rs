@@ -232,3 +232,23 @@ fn a_request_to_stop_is_heard_though_no_row_ever_comes() {
     assert_eq!(error.kind(), crate::ErrorKind::Cancelled);
     stopper.join().unwrap();
 }
+
+#[test]
+fn parts_are_row_groups_until_they_hold_enough_and_their_rows_are_all_rows_once() {
+    let input = |name: &str, rows, groups| memory(name, &grouped(&numbered(0, rows), groups));
+    let inputs = [input("a", 10, 3), input("b", 0, 3), input("c", 2, 5)];
+    let batches = Arc::new(open(&inputs, BatchFormat::Parquet).unwrap());
+    let parts = batches.parts(5);
+    let told: Vec<_> = parts.iter().map(|part| (part.input, part.row_groups.clone(), part.rows)).collect();
+    let expected =
+        [(0, Some(0..2), Some(6)), (0, Some(2..4), Some(4)), (1, None, Some(0)), (2, Some(0..1), Some(2))];
+    assert_eq!(told, expected);
+    for part in &parts {
+        let reader = batches.part(part);
+        let mut rows = 0;
+        while let Some(batch) = reader.next().unwrap() {
+            rows += batch.rows.num_rows() as u64;
+        }
+        assert_eq!(Some(rows), part.rows, "{part:?}");
+    }
+}

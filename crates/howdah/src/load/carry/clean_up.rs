@@ -12,7 +12,7 @@ use crate::send::pool::WorkerPool;
 const DEAD_SPACE_WORTH_SAYING: u64 = 1_000_000;
 
 /// Ends every worker's backend and removes the hidden table; the error then says what is visible. And whether that worked.
-pub(super) async fn clean_up(
+pub(in crate::load) async fn clean_up(
     control: &Control,
     connection: &Connection,
     target: &Target,

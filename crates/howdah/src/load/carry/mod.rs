@@ -1,7 +1,7 @@
 //! The carrying: rows on their way, the commit, or everything as it was.
 
 mod added_columns;
-mod clean_up;
+pub(in crate::load) mod clean_up;
 mod context;
 mod disabled_triggers;
 mod lock_out;
@@ -230,6 +230,24 @@ impl Load<'_> {
     /// Compares what was read with what the server counted.
     pub(super) fn account(&mut self, sent: &[Sent], table: &Table) -> Result<u64, Error> {
         let rows: u64 = sent.iter().map(|sent| sent.rows).sum();
+        self.tell_sent(sent);
+        let (read, rejected) = (self.control.snapshot().rows_read, self.report.rows_rejected);
+        self.report.rows_dropped = read.saturating_sub(rejected + rows);
+        if rows + rejected != read {
+            if !table.has_row_triggers {
+                return Err(Error::new(
+                    ErrorKind::Internal,
+                    format!("{read} rows were read, {rejected} refused, and the server counted {rows}"),
+                ));
+            }
+            self.control
+                .notice(format!("{} rows were sent; triggers let {rows} of them in", read - rejected));
+        }
+        Ok(rows)
+    }
+
+    /// Says in the report what each connection `sent`, in which form, and where its time went.
+    pub(super) fn tell_sent(&mut self, sent: &[Sent]) {
         self.report.parts = sent.iter().map(|sent| sent.parts).sum();
         for (index, parts) in sent.iter().flat_map(|sent| &sent.sorted) {
             *self.report.sorted_parts.entry(index.clone()).or_default() += parts;
@@ -246,19 +264,6 @@ impl Load<'_> {
                 (true, false) => Some(CopyFormat::Binary),
                 (false, false) => self.report.copy_format,
             };
-        let (read, rejected) = (self.control.snapshot().rows_read, self.report.rows_rejected);
-        self.report.rows_dropped = read.saturating_sub(rejected + rows);
-        if rows + rejected != read {
-            if !table.has_row_triggers {
-                return Err(Error::new(
-                    ErrorKind::Internal,
-                    format!("{read} rows were read, {rejected} refused, and the server counted {rows}"),
-                ));
-            }
-            self.control
-                .notice(format!("{} rows were sent; triggers let {rows} of them in", read - rejected));
-        }
-        Ok(rows)
     }
 
     /// Runs statements that may take long, unless somebody says stop.

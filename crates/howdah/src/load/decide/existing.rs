@@ -98,7 +98,8 @@ impl Load<'_> {
         found: Option<&Table>,
     ) -> Result<(), Error> {
         let options = self.options;
-        let mode = options.target.mode;
+        // Of several that make a table at once, one would have to wait for the types that another finds.
+        let mode = if options.target.share { Mode::Append } else { options.target.mode };
         let used = Use::of(mode, found.is_some());
         let Some(table) = found else {
             let lacks_typed = used == Use::Make && options.writing.write_path == WritePath::Landing;
@@ -175,6 +176,14 @@ fn missing(name: &TableName, options: &LoadOptions) -> Error {
             setting::WRITE_PATH,
             " makes one, and ",
             setting::DRY_RUN,
+            " shows its script"
+        ]
+    } else if options.target.share {
+        message![
+            "a shared load adds to a table that is there: make it first; ",
+            setting::DRY_RUN,
+            " without ",
+            setting::SHARE,
             " shows its script"
         ]
     } else {

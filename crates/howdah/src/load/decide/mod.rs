@@ -273,6 +273,7 @@ fn make_plan(
     let (mut plan, reason) = Plan::new(found.dialect.clone(), found.mapping, table, rules)?;
     match morsels {
         MorselSource::Text(_) => Ok((plan, reason)),
+        MorselSource::Part(_) => Ok((plan, reason)),
         MorselSource::Rows(batches) => {
             plan.take_arrow(batches, rules.promoted_into.unwrap_or(table), rules.options)?;
             Ok((plan, reason))
