@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
 use arrow_array::{Int32Array, RecordBatch};
-use howdah::options::{Indexes, Mode, OnError, WritePath};
+use howdah::options::{Indexes, Mode, OnError, Unlogged, WritePath};
 use howdah::{Committed, Control, Error, ErrorKind, LoadOptions, Report};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::until;
@@ -183,6 +183,8 @@ fn what_has_no_place_in_a_shared_load_is_refused_before_it_begins() {
         (one().write_path(WritePath::Landing), "write_path"),
         (one().indexes(Indexes::Rebuild), "indexes"),
         (one().disable_triggers(true), "disable_triggers"),
+        (one().evolve(true), "evolve"),
+        (one().unlogged(Unlogged::ThenLogged), "unlogged"),
         (one().limit(5_u64), "limit"),
         (one().share(false), "load_id"),
         (options(&files[0], "t").share(true), "load_id"),

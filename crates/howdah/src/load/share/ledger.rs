@@ -21,7 +21,7 @@ const COMMENT: &str = "shared loads of howdah, format 1";
 const SHOWN: usize = 3;
 
 /// One shared load in the ledger.
-pub(super) struct Ledger {
+pub(super) struct PartLedger {
     schema: String,
     loads: String,
     parts: String,
@@ -49,10 +49,10 @@ impl Standing {
     }
 }
 
-impl Ledger {
+impl PartLedger {
     pub(super) fn new(table: &Table, id: String, process: String) -> Self {
         let relation = |name: &str| format!("{}.{}", quote(&table.schema), quote(name));
-        Ledger {
+        PartLedger {
             schema: table.schema.clone(),
             loads: relation(LOADS),
             parts: relation(PARTS),
@@ -63,7 +63,7 @@ impl Ledger {
     }
 
     fn creation(&self) -> String {
-        let Ledger { loads, parts, .. } = self;
+        let PartLedger { loads, parts, .. } = self;
         format!(
             "CREATE TABLE {loads} (load_id text PRIMARY KEY, target text NOT NULL, settings text NOT NULL, \
              parts bigint NOT NULL, begun_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()); \

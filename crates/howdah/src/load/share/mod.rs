@@ -18,7 +18,7 @@ use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 use howdah_source::MorselSource;
 
-use self::ledger::{Ledger, Standing};
+use self::ledger::{PartLedger, Standing};
 use self::parts::Parts;
 use self::taking::{Common, Tally};
 use crate::control::Phase;
@@ -44,7 +44,7 @@ impl Load<'_> {
         self.report.commit = Some(CommitUnit::Part);
         // What was read to make the plan is read again.
         self.control.rewind_to(0);
-        let ledger = Ledger::new(&decision.table, id.clone(), self.id.to_string());
+        let ledger = PartLedger::new(&decision.table, id.clone(), self.id.to_string());
         let settings = settings::of(self.options, &decision.plan, self.report.plan.as_ref());
         let target = self.target.pinned_to(connection);
         let joining = async {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use howdah_connect::{Connection, Target};
 use tokio::time::{Instant, sleep};
 
-use super::ledger::{Ledger, Standing};
+use super::ledger::{PartLedger, Standing};
 use super::parts::Parts;
 use super::waiting::who_holds;
 use crate::control::Phase;
@@ -42,7 +42,7 @@ pub(super) struct Common<'a> {
     load: &'a Load<'a>,
     decision: &'a Setup,
     parts: &'a Parts,
-    ledger: &'a Ledger,
+    ledger: &'a PartLedger,
     context: Arc<LoadContext>,
     target: &'a Target,
     server: Option<&'a ServerIdentity>,
@@ -83,7 +83,7 @@ impl<'a> Common<'a> {
         load: &'a Load<'a>,
         decision: &'a Setup,
         parts: &'a Parts,
-        (ledger, standing): (&'a Ledger, Standing),
+        (ledger, standing): (&'a PartLedger, Standing),
         context: Arc<LoadContext>,
         target: &'a Target,
         server: Option<&'a ServerIdentity>,

@@ -2,7 +2,7 @@
 
 use howdah_connect::Connection;
 
-use super::ledger::Ledger;
+use super::ledger::PartLedger;
 use super::parts::{self, Part};
 use crate::error::Error;
 
@@ -12,7 +12,7 @@ const SHOWN: usize = 3;
 /// A message that names the parts that others hold; `None`: nobody holds one.
 pub(super) async fn who_holds(
     connection: &Connection,
-    ledger: &Ledger,
+    ledger: &PartLedger,
     parts: &[Part],
 ) -> Result<Option<String>, Error> {
     let held = ledger.holders(connection).await?;
