@@ -123,28 +123,23 @@ def each(field: str, of: str) -> Callable[[Run], float]:
 def fit(runs: Runs) -> Costs:
     """Make the costs of the model."""
     publish = runs.median("publish one row", seconds)
-    few, many = sizes(runs)
-    # One attempt of eight is added: all rows are passed over, and an eighth of them is copied.
-    one = runs.median("add one of eight", seconds)
+    few, _ = sizes(runs)
     copied = max(runs.median("publish append", seconds, rows=few) - publish, 0.0) / few
-    counted = max(runs.median("publish new", seconds, rows=few) - publish, 0.0) / few
-    passed = max((one / many - copied / runs.tasks) / (1 - 1 / runs.tasks), 0.0)
     return Costs(
         row=RowCosts(
             lane=_lane(runs),
             client=runs.of_fitted("lanes", each("client_cpu", "rows")),
             server=runs.of_fitted("lanes", each("server_cpu", "rows")),
             copied=copied,
-            counted=counted,
-            passed=passed,
             table_bytes=runs.median("lanes of a new table", each("table_bytes", "rows")),
             sent_wal=runs.median("lanes of a new table", each("log_bytes", "rows")),
             copied_wal=runs.median("publish append", each("log_bytes", "rows")),
-            counted_wal=runs.median("publish new", each("log_bytes", "rows")),
         ),
         step=StepCosts(
             task=runs.median("task", seconds),
             task_cpu=runs.median("task", lambda run: float(run["server_cpu"])),
+            adding=runs.median("task that adds", seconds),
+            adding_cpu=runs.median("task that adds", lambda run: float(run["server_cpu"])),
             refused=runs.median("refusals", each("seconds", "times")),
             refused_cpu=runs.median("refusals", each("server_cpu", "times")),
             job=runs.median("begin", seconds) + publish,
@@ -191,7 +186,8 @@ def _predicted(runs: Runs, what: str, lanes: int) -> float:
 def _published(runs: Runs, what: str) -> Check:
     """Say how long it takes to publish more rows than those that the costs are from."""
     costs, (_, many) = fit(runs), sizes(runs)
-    each_row = costs.row.copied if what == "publish append" else costs.row.counted
+    # A new table is not looked at.
+    each_row = costs.row.copied if what == "publish append" else 0.0
     predicted = runs.median("publish one row", seconds) + many * each_row
     return Check(
         what, 1, is_fitted=False, predicted=predicted, measured=runs.spread(what, seconds, rows=many)

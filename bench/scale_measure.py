@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 import howdah
 import scale_cpu
-from howdah._cluster import _attempt, _driver, _ledger, _publish
+from howdah._cluster import _attempt, _driver, _ledger
 from howdah._cluster._job import Job, JobSpec, Receipt
 
 LANES = (1, 2, 4, 8)
@@ -117,8 +117,6 @@ class Measurement:
         if lanes == LANES[-1]:
             self._publish("publish append", job, receipts)
         else:
-            if lanes == LANES[-2]:
-                self._add_one(job, receipts)
             _driver.abort(job)
         self.sql.execute(f"TRUNCATE {TABLE}")
 
@@ -146,6 +144,8 @@ class Measurement:
             receipts = self._send(job, 2, part=part)
         run["table_bytes"] = self.value(f"SELECT pg_table_size('{job.stage}')")
         self._publish("publish new", job, receipts)
+        with self._run("first reader", rows=self.rows // part):
+            self.sql.execute("SELECT count(*) FROM fresh")
         self.sql.execute("DROP TABLE fresh")
 
     def crowded_ledger(self) -> None:
@@ -176,6 +176,11 @@ class Measurement:
             with self._run("publish one row"):
                 _driver.publish(job, [receipt])
         self._statements(self._begin())
+        going = self._begin(job_id=f"round {self.round}")
+        for partition in range(_STEPS):
+            with self._run("task that adds"):
+                _attempt.load_partition(going, iter([row]), partition)
+        _driver.abort(going)
         self.sql.execute(f"TRUNCATE {TABLE}")
 
     def refusals(self) -> None:
@@ -227,18 +232,6 @@ class Measurement:
         with self._run(what, rows=sum(receipt.rows for receipt in receipts)):
             _driver.publish(job, receipts)
 
-    def _add_one(self, job: Job, receipts: list[Receipt]) -> None:
-        """Add the rows of one of all attempts; the first time marks what is in the stage, and is not kept."""
-        statement = _publish.statement(job, receipts[:1])
-        for is_kept in (False, True):
-            with contextlib.suppress(psycopg.Rollback), self.sql.transaction():
-                if is_kept:
-                    with self._run("add one of eight", rows=self.rows):
-                        self.sql.execute(statement)
-                else:
-                    self.sql.execute(statement)
-                raise psycopg.Rollback
-
     def _statements(self, job: Job) -> None:
         """Take a slot, note an attempt, and commit, by SQL alone."""
         attempts = iter(range(1, 4 * _STEPS + 1))
@@ -286,8 +279,15 @@ class Measurement:
             message = "a slot that is taken was given"
             raise AssertionError(message)
 
-    def _begin(self, *, table: str = TABLE, mode: Any = "append", connections: int = 4) -> Job:  # noqa: ANN401
-        spec = JobSpec(dsn=self.dsn, table=table, mode=mode, connections=connections)
+    def _begin(
+        self,
+        *,
+        table: str = TABLE,
+        mode: Any = "append",  # noqa: ANN401
+        connections: int = 4,
+        job_id: str | None = None,
+    ) -> Job:
+        spec = JobSpec(dsn=self.dsn, table=table, mode=mode, connections=connections, job_id=job_id)
         return _driver.begin(spec, self._some(1).schema)
 
     def _send(self, job: Job, lanes: int, *options: str, part: int = 1) -> list[Receipt]:

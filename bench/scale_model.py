@@ -15,8 +15,6 @@ Way = Literal["append", "new", "tasks"]
 _FIRST_PAUSE, _LONGEST_PAUSE, _PAUSE_SHARE = 0.1, 15.0, 0.25
 """Seconds between a task's questions for a slot: a quarter of what it has waited, within bounds."""
 
-_LOOKING = "looking for rows"
-
 _FEW_ASK = 0.4
 """From which part on of the slots that get free the tasks that ask are few: as a simulation has it."""
 
@@ -33,18 +31,12 @@ class RowCosts:
     """CPU of the server."""
     copied: float
     """From the stage into a table that is there."""
-    counted: float
-    """Seen in the stage when that becomes the table."""
-    passed: float
-    """Passed over in the stage, when a task adds its own rows."""
     table_bytes: float
     """In the table's files."""
     sent_wal: float
     """Of the log, when it is sent into a stage that becomes the table."""
     copied_wal: float
     """Of the log, when it is copied from the stage."""
-    counted_wal: float
-    """Of the log, when it is counted in a stage that becomes the table, after a checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +46,10 @@ class StepCosts:
     task: float
     """A task on its lane: connect, take a slot, note the attempt, commit."""
     task_cpu: float
+    """CPU of the server for that."""
+    adding: float
+    """A task that adds its own rows: makes a stage, sends, adds, and drops the stage."""
+    adding_cpu: float
     """CPU of the server for that."""
     refused: float
     """A task that finds no slot: as long it has a session."""
@@ -197,30 +193,25 @@ def _sending(costs: Costs, server: Server, work: Work) -> tuple[float, str]:
     hold = step.task + share * row.lane
     cpu = work.rows * row.server + work.tasks * step.task_cpu
     moved = work.rows * row.table_bytes
-    # Half of the stage is there when the middle one of the tasks looks for its rows in all of it.
-    passed = (work.rows - share) / 2 if work.way == "tasks" else 0.0
     if work.way == "new":
         moved += work.rows * row.sent_wal
     if work.way == "tasks":
-        # It comes a second time, to add its rows.
-        hold += step.task + share * row.copied
-        cpu += work.rows * row.copied + work.tasks * step.task_cpu
+        # It has a stage of its own, in which nobody else's rows are.
+        hold += step.adding - step.task + share * row.copied
+        cpu += work.rows * row.copied + work.tasks * (step.adding_cpu - step.task_cpu)
         moved += work.rows * (3 * row.table_bytes + row.copied_wal)
-    turns = waiting(work.tasks, work.connections, hold + passed * row.passed)
-    looking = work.tasks * passed
+    turns = waiting(work.tasks, work.connections, hold)
     lanes = "tasks" if work.tasks < work.connections else "connections"
     if work.tasks * step.task > work.rows * row.lane:
         lanes = "starts of tasks"
     # What each resource takes its time for.
-    slots = turns.seconds / (hold + passed * row.passed)
     busy = [
-        {lanes: slots * hold, _LOOKING: slots * passed * row.passed},
+        {lanes: turns.seconds},
         {
             "cores": cpu / server.cores,
             "asking for slots": turns.refusals * step.refused_cpu / server.cores,
-            _LOOKING: looking * row.passed / server.cores,
         },
-        {"disk": moved / server.disk, _LOOKING: looking * row.table_bytes / server.disk},
+        {"disk": moved / server.disk},
     ]
     longest = max(busy, key=lambda parts: sum(parts.values()))
     return sum(longest.values()), max(longest, key=lambda name: longest[name])
@@ -230,15 +221,11 @@ def _publishing(costs: Costs, server: Server, work: Work) -> tuple[float, str]:
     """Give the seconds of one backend, and what they are spent on."""
     row, step = costs.row, costs.step
     fixed = step.job + work.tasks * step.receipt
-    if work.way == "tasks":
+    if work.way != "append":
+        # Tasks have added their rows, or the stage gets a name.
         return fixed, "the driver"
-    if work.way == "append":
-        computing, name = work.rows * row.copied, "copying"
-        # The stage is read, its pages are marked and written, and the table and the log are.
-        moved = work.rows * (3 * row.table_bytes + row.copied_wal)
-    else:
-        computing, name = work.rows * row.counted, "counting"
-        moved = work.rows * (2 * row.table_bytes + row.counted_wal)
-    disk = moved / server.disk
-    parts = {"the driver": fixed, name: computing, f"{name}, by the disk": disk}
+    computing = work.rows * row.copied
+    # The stage is read, its pages are marked and written, and the table and the log are.
+    disk = work.rows * (3 * row.table_bytes + row.copied_wal) / server.disk
+    parts = {"the driver": fixed, "copying": computing, "copying, by the disk": disk}
     return fixed + max(computing, disk), max(parts, key=lambda part: parts[part])
