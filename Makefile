@@ -29,7 +29,7 @@ ARGS ?=
 ROWS ?= 1000000
 EVENTS := build/github-events-$(ROWS).csv
 
-.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen picture java-driver node-driver go-driver rust-crates spark sail ray versions
+.PHONY: help run test test-rust test-python test-steady test-promises oracle hostile soak lint fmt bench-load bench-python contenders contenders-test fuzz deny clean bench-python-writer bench-codegen bench-scale picture java-driver node-driver go-driver rust-crates spark sail ray versions
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -154,6 +154,10 @@ bench-codegen: .venv/ready ## Measure generated code beside code by hand in five
 	$(CARGO) build --release --locked -p howdah-cli
 	$(BIN)/maturin develop --release --quiet
 	$(BIN)/python bench/codegen/run.py --howdah $(RELEASE)/howdah $(ARGS)
+
+bench-scale: .venv/ready ## Measure what limits jobs of clusters, and draw it to 1,000 tasks and 10 TB (ARGS='--quick', '--write', …)
+	$(BIN)/maturin develop --release --quiet
+	$(BIN)/python bench/scale.py $(ARGS)
 
 picture: ## Draw README's picture again from the published raw runs
 	$(PYTHON) bench/picture.py

@@ -22,13 +22,18 @@ class LossyProxy:
         self._armed.acquire()
         self._away_for = 0.0
         self._away_until = 0.0
+        self._spared = 0
         self.lost = 0
         """How many answers were lost."""
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def lose_next(self, away_for: float) -> None:
-        """Lose the answer to the next COMMIT; the server cannot be reached for so many seconds then."""
+    def lose_next(self, away_for: float, after: int = 0) -> None:
+        """Lose the answer to the next COMMIT; the server cannot be reached for so many seconds then.
+
+        Or to the one ``after`` so many others, where these come one after the other.
+        """
         self._away_for = away_for
+        self._spared = after
         with contextlib.suppress(RuntimeError):
             self._armed.release()
 
@@ -68,6 +73,10 @@ class LossyProxy:
         data = source.recv(1 << 16)
         other.sendall(data)
         if source is client and data.endswith(COMMIT) and self._armed.acquire(blocking=False):
+            if self._spared:
+                self._spared -= 1
+                self._armed.release()
+                return True
             # It has committed when it answers.
             other.recv(1 << 16)
             self._away_until = time.monotonic() + self._away_for

@@ -210,6 +210,18 @@ def test_rows_that_a_crash_took_from_the_stage_are_missed(people: Database) -> N
     assert people.value("SELECT count(*) FROM t") == "2"
 
 
+def test_an_attempt_that_a_failover_took_is_missed(database: Database) -> None:
+    spec = JobSpec(dsn=database.dsn, table="t", mode="create")
+    run = Run.begin(spec, [rows(10, 14), rows(14, 18)])
+    run.finish()
+    # Rows and note go together: the one is proof of the other.
+    database.sql(f"DELETE FROM {run.job.stage} WHERE id < 14")
+    database.sql(f"DELETE FROM howdah_jobs WHERE attempt = {run.receipts[0].attempt}")
+    with pytest.raises(howdah.DatabaseError, match="4 rows of 8"):
+        run.publish()
+    assert database.value("SELECT to_regclass('t')") == "∅"
+
+
 def test_rows_that_a_trigger_drops_are_missed(people: Database) -> None:
     people.sql(
         "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS"

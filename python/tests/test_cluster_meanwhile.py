@@ -1,8 +1,10 @@
 """Jobs, and what other jobs, roles and sessions do meanwhile."""
 
 import contextlib
+import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ from test_cluster_faults import until
 import howdah
 
 pa = require.library("pyarrow")
+psycopg = require.library("psycopg")
 
 from howdah._cluster import _attempt  # noqa: E402
 from howdah._cluster._job import JobSpec  # noqa: E402
@@ -39,6 +42,30 @@ def test_a_role_that_may_write_to_the_ledger_runs_sql_as_another(people: Databas
         )
     ran(JobSpec(dsn=people.dsn, table="t", mode="append"), rows(11, 12))
     assert people.sql("SELECT relname FROM pg_class WHERE relname ~ '^(precious|planted)'") == ["precious"]
+
+
+def test_a_step_fails_because_its_role_has_no_connection_left(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = f"few_{database.dsn.rpartition('/')[2]}"
+    database.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'p' CONNECTION LIMIT 1; GRANT CREATE ON SCHEMA public TO {role}"
+    )
+    dsn = re.sub("//[^@]*@", f"//{role}:p@", database.dsn)
+    others, refused = [psycopg.connect(dsn)], []
+
+    def pause(seconds: float) -> None:
+        refused.append(seconds)
+        if others:
+            others.pop().close()
+
+    monkeypatch.setattr(time, "sleep", pause)
+    run = Run.begin(JobSpec(dsn=dsn, table="t", mode="create_append"), [rows(0, 1)])
+    for step in (run.finish, run.publish):
+        others.append(psycopg.connect(dsn))
+        step()
+    assert len(refused) >= 3
+    assert database.value("SELECT count(*) FROM t") == "1"
 
 
 def test_a_view_on_a_dead_jobs_stage_keeps_others_from_beginning(people: Database) -> None:

@@ -7,6 +7,7 @@ how many.
 import itertools
 import os
 import random
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +18,14 @@ from cluster_job import Run
 from conftest import Database
 from lossy_proxy import LossyProxy
 from test_cluster import left, rows
-from test_cluster_faults import at_once, twice
+from test_cluster_faults import at_once, twice, until
+from test_cluster_meanwhile import session
 
 import howdah
 
 pa = require.library("pyarrow")
 
+from howdah._cluster import _attempt, _ledger, _partitions  # noqa: E402
 from howdah._cluster._fingerprint import Fingerprint  # noqa: E402
 from howdah._cluster._job import JobSpec  # noqa: E402
 
@@ -81,7 +84,7 @@ def test_a_later_run_begins_again_or_loses_the_rest(database: Database) -> None:
         assert not later.receipts[partition].is_deferred
     assert database.value(IDS) == "0 1 4 5 6"
     # The earlier one is not dead.
-    with pytest.raises(howdah.DatabaseError, match="is over: its stage is gone"):
+    with pytest.raises(howdah.DatabaseError, match="is over: aborted"):
         dead.attempt(3)
     later.publish()
     later.publish()
@@ -90,6 +93,84 @@ def test_a_later_run_begins_again_or_loses_the_rest(database: Database) -> None:
     ended(begun(database, [rows(7, 8)], job_id="other"))
     ended(begun(database, PARTS, table="u"))
     assert database.value(IDS) == "0 1 2 3 4 5 6 7"
+
+
+def test_stages_of_attempts_stay_when_their_run_is_dead(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_ledger, "_ROOM", 2)
+    monkeypatch.setattr(_ledger, "DROPPING", _ledger.DROPPING.replace("100", "2"))
+    begun(database, PARTS).attempt(3)
+    dead, other = (begun(database, PARTS, table=table) for table in ("t", "u"))
+    for partition in (0, 0, 1, 1, 1):
+        assert dead.attempt(partition).is_deferred
+        other.attempt(partition)
+    # Five attempts, and what they inherit from; an attempt that adds its rows, or need not, leaves nothing.
+    assert len(left(database)) == 7
+    later = begun(database, PARTS)
+    assert len(left(database)) == 6
+    ended(later)
+    assert left(database) == [other.job.stage.split('"')[-2]]
+    assert database.value(IDS) == "0 1 2 3 4 5 6"
+
+
+def test_stages_of_attempts_are_no_concern_of_other_jobs(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_ledger, "_ROOM", 2)
+    monkeypatch.setattr(_ledger, "DROPPING", _ledger.DROPPING.replace("100", "2"))
+    begun(database, PARTS).attempt(3)
+    dead = begun(database, PARTS)
+    for partition in (0, 0, 0, 1, 1):
+        dead.attempt(partition)
+    database.sql("UPDATE howdah_jobs SET at = at - interval '2 days'")
+    begun(database, PARTS, table="u", job_id="other").abort()
+    assert left(database) == []
+
+
+def test_who_reads_an_attempts_stage_is_waited_for(database: Database) -> None:
+    begun(database, PARTS).attempt(3)
+    run = begun(database, PARTS)
+    run.receipts[0] = run.attempt(0)
+    name = _partitions.stage(run.job, run.receipts[0].attempt)
+    assert len(name.split('"')[-2]) <= 63
+    with session(database, f"TABLE {name};"):
+        until(database, f"SELECT count(*) FROM pg_locks WHERE relation = '{name}'::regclass AND granted", "1")
+        ended(run)
+        assert database.value(IDS) == "0 1 2 3 4 5 6"
+        assert len(left(database)) == 2
+    ended(begun(database, PARTS))
+    assert left(database) == []
+
+
+def test_a_straggler_loses_its_stage_to_a_job_that_begins(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_attempt, "_HELD_BYTES", 1)
+    run = begun(database, [rows(0, 2), rows(2, 4)])
+    run.receipts[0] = run.attempt(0)
+    sending, done = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[Any]:
+        yield run.batches[1]
+        sending.set()
+        assert done.wait(60)
+
+    def task() -> None:
+        run.receipts[1] = _attempt.load_partition(run.job, slow(), 1)
+
+    straggler = threading.Thread(target=task)
+    straggler.start()
+    try:
+        assert sending.wait(60)
+        database.sql("UPDATE howdah_jobs SET at = at - interval '2 days'")
+        begun(database, PARTS, table="u", job_id="other").abort()
+    finally:
+        done.set()
+        straggler.join()
+    run.publish()
+    assert database.value(IDS) == "0 1 2 3"
+    assert left(database) == []
 
 
 def test_a_job_goes_on_with_data_that_is_cut_otherwise(database: Database) -> None:
@@ -188,7 +269,8 @@ def tasks(run: Run, chance: random.Random, proxy: LossyProxy, *, until: int) -> 
             continue
         if how == "lost":
             lost = proxy.lost
-            proxy.lose_next(0.0)
+            # Of its stage, of its rows, or of what adds them to the table.
+            proxy.lose_next(0.0, after=chance.randrange(3))
             run.attempt(partition)
             # Where the partition has to wait and has no rows, there was no commit.
             proxy.spare_next()

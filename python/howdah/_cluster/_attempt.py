@@ -12,7 +12,7 @@ import random
 import secrets
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from howdah import _errors, _load
 from howdah._cluster import _ledger, _partitions, _refusals, _transaction
@@ -20,7 +20,7 @@ from howdah._cluster._fingerprint import Fingerprint
 from howdah._cluster._job import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -28,68 +28,100 @@ if TYPE_CHECKING:
 
 # A task computes so many bytes before it asks for a connection: short ones are done by then.
 _HELD_BYTES = 16 << 20
-# The server's own words for the same: it has no connection left.
-_NO_CONNECTION = {_refusals.NO_SLOT, "53300"}
+_NO_CONNECTION = {_refusals.NO_SLOT, _transaction.NO_CONNECTION}
 _NO_TABLE = "42P01"
 
+_T = TypeVar("_T")
 
-def load(
-    job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None, partition: int | None = None
-) -> Receipt:
+
+def load(job: Job, batches: Iterator[pa.RecordBatch], epoch: Epoch | None = None) -> Receipt:
     """Load the batches; wait, without a connection, while the job's are taken."""
     flow = _Flow(job, batches)
     if not flow.held:
         return Receipt(attempt=0, rows=0)
-    gates = [] if partition is None else [_partitions.unless_known(job, partition)]
-    for pause in _pauses():
-        try:
-            report = _load.load(
-                flow.tables(),
-                job.stage,
-                job.spec.dsn,
-                mode="append",
-                allow=job.spec.allow or None,
-                before=[_ledger.WATCH, _ledger.admission(job), *gates],
-                after=_ledger.attempted(job, flow.attempt, epoch),
-                jobs=1,
-                progress=False,
-            )
-            return Receipt(attempt=flow.attempt, rows=report.rows)
-        except _errors.Error as error:
-            if error.sqlstate == _refusals.KNOWN:
-                return Receipt(attempt=0, rows=0)
-            if error.sqlstate == _NO_TABLE:
-                error.sqlstate = _refusals.OVER
-                error.args = (f"job {job.id} into {job.name} is over: its stage is gone", *error.args[1:])
-            if error.sqlstate not in _NO_CONNECTION or flow.is_started:
-                _refusals.explain(error)
-                raise
-        time.sleep(pause)
-    raise AssertionError
+    return Receipt(
+        attempt=flow.attempt, rows=_sent(job, flow, job.stage, _ledger.attempted(job, flow.attempt, epoch))
+    )
 
 
 def load_partition(job: Job, batches: Iterator[pa.RecordBatch], partition: int) -> Receipt:
     """Load the batches and add them to the table, unless they are there."""
     fingerprint = Fingerprint()
     watched = fingerprint.watched(batches)
-    attempt = load(job, watched, partition=partition).attempt
+    flow = _Flow(job, watched)
+    attempt = 0
+    if flow.held and _has_stage(job, flow.attempt, partition):
+        attempt = flow.attempt
+        _sent(job, flow, _partitions.stage(job, attempt), _ledger.attempted(job, attempt, None))
     for _ in watched:
         # Where the partition is known, nobody else took them.
         pass
     receipt = Receipt(
         attempt=attempt, rows=fingerprint.rows, partition=partition, fingerprint=fingerprint.hex()
     )
-    statements = [_ledger.admission(job), _partitions.publish(job, receipt)]
+    statements = [_ledger.admission(job), *_partitions.publish(job, receipt)]
+    try:
+        _admitted(lambda: _transaction.run_until_known(job, statements, job.spec.lock_timeout))
+    except _errors.Error as error:
+        if error.sqlstate != _refusals.DEFERRED:
+            raise
+        return replace(receipt, is_deferred=True)
+    return receipt
+
+
+def _has_stage(job: Job, attempt: int, partition: int) -> bool:
+    """Make the attempt's own stage, unless the partition is in the table."""
+    statements = [
+        _ledger.admission(job),
+        _partitions.unless_known(job, partition),
+        _partitions.make_stage(job, attempt),
+    ]
+    try:
+        _admitted(lambda: _transaction.run(job, statements))
+    except _errors.Error as error:
+        if error.sqlstate != _refusals.KNOWN:
+            raise
+        return False
+    return True
+
+
+def _sent(job: Job, flow: _Flow, stage: str, noted: str) -> int:
+    """Load all rows into the stage with their note, and give how many the server counted."""
+    holds = [_partitions.hold_stage(job)] if stage != job.stage else []
+
+    def sent() -> int:
+        try:
+            report = _load.load(
+                flow.tables(),
+                stage,
+                job.spec.dsn,
+                mode="append",
+                allow=job.spec.allow or None,
+                before=[_ledger.WATCH, _ledger.admission(job), *holds],
+                after=noted,
+                jobs=1,
+                progress=False,
+            )
+        except _errors.Error as error:
+            if error.sqlstate == _NO_TABLE:
+                error.sqlstate = _refusals.OVER
+                error.args = (f"job {job.id} into {job.name} is over: its stage is gone", *error.args[1:])
+            if flow.is_started or error.sqlstate not in _NO_CONNECTION:
+                _refusals.explain(error)
+            raise
+        return report.rows
+
+    return _admitted(sent, lambda: not flow.is_started)
+
+
+def _admitted(step: Callable[[], _T], may_begin_again: Callable[[], bool] = lambda: True) -> _T:
+    """Do it as soon as the job or the server has a connection for it."""
     for pause in _pauses():
         try:
-            _transaction.run_until_known(job, statements, job.spec.lock_timeout)
+            return step()
         except _errors.Error as error:
-            if error.sqlstate == _refusals.DEFERRED:
-                return replace(receipt, is_deferred=True)
-            if error.sqlstate not in _NO_CONNECTION:
+            if error.sqlstate not in _NO_CONNECTION or not may_begin_again():
                 raise
-        else:
-            return receipt
         time.sleep(pause)
     raise AssertionError
 

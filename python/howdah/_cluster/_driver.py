@@ -33,13 +33,20 @@ _EXISTS = re.compile(r"table (.+) exists already", re.DOTALL)
 
 
 def begin(spec: JobSpec, schema: pa.Schema) -> Job:
-    """Check what can be checked before a row moves, and make the stage."""
+    """Check what can be checked before a row moves, and make the stage.
+
+    Where the server has no connection left it is begun again, as another job.
+    """
+    return _transaction.again(lambda: _begun(spec, schema), _transaction.is_refused)
+
+
+def _begun(spec: JobSpec, schema: pa.Schema) -> Job:
     job = _planned(spec, schema)
     if spec.job_id is not None and job.is_new:
         # Partitions need a table to go into.
         _make_table(job, schema)
         job = _planned(spec, schema)
-    statements = _ledger.begin(job)
+    statements = [_ledger.begin(job)]
     if spec.job_id is not None:
         statements.append(_partitions.begin(job))
     if spec.mode in {"replace", "truncate"} and not job.is_new:
@@ -52,7 +59,7 @@ def begin(spec: JobSpec, schema: pa.Schema) -> Job:
             f"CREATE UNLOGGED TABLE {job.stage} AS SELECT {columns} FROM {job.table} WITH NO DATA"
         )
     try:
-        _transaction.run(job, statements)
+        _sweep(job, statements)
     except _errors.ProgrammingError as error:
         if error.sqlstate != "42P01":
             raise
@@ -88,8 +95,8 @@ def publish(job: Job, receipts: Sequence[Receipt], epoch: Epoch | None = None) -
 def _publish_partitions(job: Job, receipts: Sequence[Receipt]) -> None:
     """Add the partitions that tasks could not add, when all of an earlier run were seen again."""
     deferred = [_partitions.publish(job, receipt) for receipt in receipts if receipt.is_deferred]
-    for statement in [_partitions.check(job), *deferred, _partitions.end(job)]:
-        _transaction.run_until_known(job, [statement], lock_timeout=job.spec.lock_timeout)
+    for statements in [[_partitions.check(job)], *deferred, [_partitions.end(job)]]:
+        _transaction.run_until_known(job, statements, lock_timeout=job.spec.lock_timeout)
     _clear(job)
 
 
@@ -214,4 +221,20 @@ def _clear(job: Job, epoch: Epoch | None = None) -> None:
     """Drop the stage of a job that has ended; where that fails, the next job does it."""
     dead = [_stream.clear_dead(job, epoch)] if epoch else []
     with contextlib.suppress(_errors.Error):
+        if job.spec.job_id is not None:
+            # Its attempts may have left more stages than one transaction should drop.
+            _sweep(job, [])
+            return
         _transaction.run(job, [*dead, *_ledger.clear(job, epoch)], lock_timeout=_CLEARING_WAITS)
+
+
+def _sweep(job: Job, statements: Sequence[str]) -> None:
+    """Remove what dead jobs left and run the statements, in one transaction where that is not too much."""
+    try:
+        _transaction.run(job, [_ledger.sweep(job.ledger, is_all=True), *statements])
+    except _errors.Error as error:
+        if error.sqlstate != _refusals.MORE:
+            raise
+        for _ in range(int(error.message)):
+            _transaction.run(job, [_ledger.sweep(job.ledger)])
+        _transaction.run(job, [_ledger.sweep(job.ledger), *statements])

@@ -20,6 +20,13 @@ NAME = "howdah_jobs"
 STAGE = "howdah_stage_"
 """What the names of stages begin with; the job's number follows."""
 
+_ROOM = 100
+DROPPING = f"room integer := {_ROOM}; dropped integer; parts text;"
+"""The variables of ``drop_stage``: how many stages of attempts a transaction may drop.
+
+Each of them takes five entries of the table of locks, which has room for 6,400 by default.
+"""
+
 STREAM = "stream"
 """The state of the row that a stream has; it is never forgotten."""
 PARTIAL, COMPLETE = "partial", "complete"
@@ -61,8 +68,8 @@ WATCH = "; ".join(
 )
 
 
-def begin(job: Job) -> list[str]:
-    """Remove what dead jobs left, and note the new one."""
+def begin(job: Job) -> str:
+    """Note a new job."""
     values = ", ".join(
         [
             _sql.literal(job.id),
@@ -73,7 +80,7 @@ def begin(job: Job) -> list[str]:
         ]
     )
     columns = "job, attempt, state, target, stage, at"
-    return [_sweep(job.ledger), f"INSERT INTO {job.ledger} ({columns}) VALUES ({values})"]
+    return f"INSERT INTO {job.ledger} ({columns}) VALUES ({values})"
 
 
 def admission(job: Job) -> str:
@@ -107,9 +114,19 @@ def _noted(job: Job, attempt: int, how: str, epoch: Epoch | None) -> str:
     )
 
 
+def are_all(job: Job, attempts: Sequence[int]) -> str:
+    """Give the condition that these attempts are noted, and no others that may have rows."""
+    numbers = _numbers(attempts)
+    return (
+        f"SELECT count(*) FILTER (WHERE a.attempt = ANY ({numbers})) = {len(attempts)}"
+        f" AND count(*) = {len(attempts)} FROM {job.ledger} AS a"
+        f' WHERE a.job = {_sql.literal(job.id)} AND a.attempt <> 0 AND a."transaction" IS NOT NULL'
+    )
+
+
 def of_attempts(job: Job, attempts: Sequence[int]) -> str:
     """Give the condition of rows of the stage that come from these attempts."""
-    numbers = f"'{{{','.join(map(str, attempts))}}}'::bigint[]"
+    numbers = _numbers(attempts)
     # A row knows the lower half of its transaction's number. Those of a thousand attempts are hashed.
     return (
         f'xmin IN (SELECT (a."transaction" & 4294967295)::text::xid FROM {job.ledger} AS a'
@@ -156,10 +173,22 @@ def clear(job: Job, epoch: Epoch | None) -> list[str]:
 
 
 def drop_stage(of: str) -> str:
-    """Give the statements that drop a stage, at once or not at all, where ``of`` is an expression."""
+    """Give the statements that drop a stage, at once or not at all, where ``of`` is an expression.
+
+    Before it go the stages of its attempts, which inherit from it. While there are more of them than there is
+    ``room`` for, the stage stays, and the next one who drops it goes on.
+    """
+    attempts = f"FROM pg_catalog.pg_inherits AS i WHERE i.inhparent = pg_catalog.to_regclass({of})"
     return f"""IF pg_catalog.to_regclass({of}) IS NOT NULL THEN
-    EXECUTE 'LOCK TABLE ' || {of} || ' IN ACCESS EXCLUSIVE MODE NOWAIT';
-    EXECUTE 'DROP TABLE ' || {of};
+    EXECUTE 'LOCK TABLE ONLY ' || {of} || ' IN ACCESS EXCLUSIVE MODE NOWAIT';
+    SELECT string_agg(a.inhrelid::pg_catalog.regclass::text, ', '), count(*) INTO parts, dropped
+        FROM (SELECT i.inhrelid {attempts} LIMIT room) AS a;
+    IF parts IS NOT NULL THEN
+        EXECUTE 'LOCK TABLE ' || parts || ' IN ACCESS EXCLUSIVE MODE NOWAIT';
+        EXECUTE 'DROP TABLE ' || parts;
+        room := room - dropped;
+    END IF;
+    IF NOT EXISTS (SELECT {attempts}) THEN EXECUTE 'DROP TABLE ' || {of}; END IF;
 END IF;"""
 
 
@@ -169,6 +198,45 @@ def stage_of(ledger: str, job: str) -> str:
     Others may write to the ledger: what it says of stages is never run as SQL.
     """
     return f"pg_catalog.format('%s.%I', {_sql.literal(_sql.schema_of(ledger))}, '{STAGE}' || {job})"
+
+
+def sweep(ledger: str, *, is_all: bool = False) -> str:
+    """Remove stages of jobs that have ended or are dead, except those that somebody still writes to.
+
+    It drops no more of them than a transaction may. Where ``is_all`` and that is not enough, it fails, and
+    the message says how often to sweep.
+    """
+    stage = stage_of(ledger, "j.job")
+    left = f"""SELECT count(*) INTO dropped FROM ({_dead(ledger)}) AS d
+    JOIN pg_catalog.pg_inherits AS i ON i.inhparent = pg_catalog.to_regclass(d.stage)"""
+    more = (
+        f"IF room = 0 THEN {left}; {_sql.refusal(_refusals.MORE, f'(dropped / {_ROOM} + 2)::text')} END IF;"
+    )
+    lasting = ", ".join(map(_sql.literal, (STREAM, PARTIAL, COMPLETE)))
+    return _sql.block(
+        f"dead record; {DROPPING}",
+        f"""FOR dead IN {_dead(ledger)} FOR UPDATE OF j SKIP LOCKED
+LOOP
+    BEGIN
+        {drop_stage("dead.stage")}
+        UPDATE {ledger} AS j SET state = 'aborted' WHERE j.job = dead.job AND j.state = 'open';
+        DELETE FROM {ledger} AS j WHERE j.job = dead.job AND j.attempt <> 0;
+    EXCEPTION WHEN OTHERS THEN
+        -- It is in use, or another's, or a view needs it: that is no reason to refuse a new job.
+        CONTINUE;
+    END;
+END LOOP;
+{more if is_all else ""}
+DELETE FROM {ledger} AS j WHERE j.state NOT IN ('open', {lasting}) AND j.attempt = 0
+    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}'
+    AND pg_catalog.to_regclass({stage}) IS NULL;
+DELETE FROM {ledger} AS p USING {ledger} AS j WHERE j.job = p.job AND j.attempt = 0 AND p.attempt <> 0
+    AND j.state = '{COMPLETE}' AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}';""",
+    )
+
+
+def _numbers(attempts: Sequence[int]) -> str:
+    return f"'{{{','.join(map(str, attempts))}}}'::bigint[]"
 
 
 def _is_job(job: Job) -> str:
@@ -183,34 +251,14 @@ def _over(job: Job) -> str:
     )
 
 
-def _sweep(ledger: str) -> str:
-    """Remove stages of jobs that have ended or are dead, except those that somebody still writes to.
+def _dead(ledger: str) -> str:
+    """Find jobs whose stages are to be removed.
 
     Dead is an open job of which nothing was heard for long; the stage of one that is at work is locked.
     """
     sign_of_life = f"(SELECT max(a.at) FROM {ledger} AS a WHERE a.job = j.job)"
     stage = stage_of(ledger, "j.job")
-    lasting = ", ".join(map(_sql.literal, (STREAM, PARTIAL, COMPLETE)))
-    return _sql.block(
-        "dead record;",
-        f"""FOR dead IN SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
+    return f"""SELECT j.job, {stage} AS stage FROM {ledger} AS j WHERE j.attempt = 0
     AND CASE j.state WHEN 'open'
         THEN {sign_of_life} < pg_catalog.now() - interval '{ABANDONED_AFTER}'
-        ELSE pg_catalog.to_regclass({stage}) IS NOT NULL END
-    FOR UPDATE OF j SKIP LOCKED
-LOOP
-    BEGIN
-        {drop_stage("dead.stage")}
-        UPDATE {ledger} AS j SET state = 'aborted' WHERE j.job = dead.job AND j.state = 'open';
-        DELETE FROM {ledger} AS j WHERE j.job = dead.job AND j.attempt <> 0;
-    EXCEPTION WHEN OTHERS THEN
-        -- It is in use, or another's, or a view needs it: that is no reason to refuse a new job.
-        CONTINUE;
-    END;
-END LOOP;
-DELETE FROM {ledger} AS j WHERE j.state NOT IN ('open', {lasting}) AND j.attempt = 0
-    AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}'
-    AND pg_catalog.to_regclass({stage}) IS NULL;
-DELETE FROM {ledger} AS p USING {ledger} AS j WHERE j.job = p.job AND j.attempt = 0 AND p.attempt <> 0
-    AND j.state = '{COMPLETE}' AND j.at < pg_catalog.now() - interval '{FORGOTTEN_AFTER}';""",
-    )
+        ELSE pg_catalog.to_regclass({stage}) IS NOT NULL END"""

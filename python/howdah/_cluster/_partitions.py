@@ -21,7 +21,7 @@ def begin(job: Job) -> str:
     told = f"{ended} || total"
     stage = _ledger.stage_of(job.ledger, "found_run")
     return _sql.block(
-        "found_state text; found_run text; total bigint;",
+        f"found_state text; found_run text; total bigint; {_ledger.DROPPING}",
         f"""SELECT n.run INTO found_run FROM {job.ledger} AS n
     WHERE n.job = {_name(job)} AND n.attempt = 0 FOR UPDATE;
 IF FOUND THEN
@@ -52,13 +52,53 @@ def unless_known(job: Job, partition: int) -> str:
     )
 
 
-def publish(job: Job, receipt: Receipt) -> str:
-    """Add a partition to the table, find that it is there, or fail as long as that cannot be decided."""
+def make_stage(job: Job, attempt: int) -> str:
+    """Make a stage for an attempt alone: no other one's rows are passed over when its are added.
+
+    It inherits from the job's, by which it is found, and which cannot be dropped before it.
+    """
+    return f"CREATE UNLOGGED TABLE IF NOT EXISTS {stage(job, attempt)} () INHERITS ({job.stage})"
+
+
+def hold_stage(job: Job) -> str:
+    """Keep the job's stage from being dropped while an attempt writes to its own."""
+    return f"LOCK TABLE ONLY {job.stage} IN ROW EXCLUSIVE MODE"
+
+
+def stage(job: Job, attempt: int) -> str:
+    """Give the name of an attempt's stage, qualified and quoted; it is short enough for PostgreSQL."""
+    return f"{_sql.schema_of(job.stage)}.{_sql.name(f'{_ledger.STAGE}{job.id}_{attempt:x}')}"
+
+
+def publish(job: Job, receipt: Receipt) -> list[str]:
+    """Give the statements that add a partition to the table and drop its attempt's stage.
+
+    They find that it is there, or fail as long as that cannot be decided.
+    """
+    return [_added(job, receipt), _dropped(stage(job, receipt.attempt))]
+
+
+def _dropped(attempt: str) -> str:
+    """Drop the stage of an attempt that counts or will never count, without waiting for who reads it."""
+    name = _sql.literal(attempt)
+    return _sql.block(
+        "",
+        f"""IF pg_catalog.to_regclass({name}) IS NOT NULL THEN
+    LOCK TABLE {attempt} IN ACCESS EXCLUSIVE MODE NOWAIT;
+    DROP TABLE {attempt};
+END IF;
+EXCEPTION WHEN OTHERS THEN
+    -- The job drops it when it ends.
+    NULL;""",
+    )
+
+
+def _added(job: Job, receipt: Receipt) -> str:
     assert receipt.partition is not None  # noqa: S101 - tasks of these jobs say it
     place, same = receipt.partition + 1, f"found_print = {_sql.literal(receipt.fingerprint or '')}"
     changed = _cut(job, f"'partition {receipt.partition} has other rows than those that are in the table'")
     more = _cut(job, f"'partition {receipt.partition} did not exist when it ended'")
-    body = _publish.once_whole(job, [receipt]) if receipt.rows else ""
+    body = _publish.added(job, f"FROM {stage(job, receipt.attempt)}", receipt.rows) if receipt.rows else ""
     return _sql.block(
         "found_state text; found_run text; found_print text; found_rows bigint; landed bigint;"
         " staged bigint; others text;",

@@ -29,14 +29,18 @@ def once_whole(job: Job, receipts: Sequence[Receipt]) -> str:
     """Give the statements for these attempts, which fail where the stage lacks some of their rows."""
     named = _ledger.of_attempts(job, [receipt.attempt for receipt in receipts if receipt.rows])
     rows = sum(receipt.rows for receipt in receipts)
-    counted = f"SELECT count(*) INTO staged FROM {job.stage} WHERE {named};\n{_whole(rows)}"
-    body = _body(job, f"FROM {job.stage} WHERE {named}")
+    found = f"FROM {job.stage} WHERE {named}"
     if job.becomes_table:
-        return _renaming(job, named, rows, otherwise=body)
+        return _renaming(job, receipts, named, otherwise=added(job, found, rows))
     if job.spec.mode in {"upsert", "ignore", "update", "delete"}:
-        return f"{counted}\n{body}"
+        return f"{_counted(found, rows)}\n{_body(job, found)}"
+    return added(job, found, rows)
+
+
+def added(job: Job, found: str, rows: int) -> str:
+    """Give the statements for all rows that are found; there must be so many."""
     # Counted only where the table did not get them all: triggers may have dropped some.
-    return f"{body}\nIF landed <> {rows} THEN\n{counted}\nEND IF;"
+    return f"{_body(job, found)}\nIF landed <> {rows} THEN\n{_counted(found, rows)}\nEND IF;"
 
 
 def unlogged_where_sent(job: Job) -> str:
@@ -45,6 +49,10 @@ def unlogged_where_sent(job: Job) -> str:
     sent = f"""SELECT FROM pg_catalog.pg_publication AS p,
     LATERAL pg_catalog.pg_get_publication_tables(p.pubname) AS t WHERE t.relid = {stage}"""
     return _sql.block("", f"IF EXISTS ({sent}) THEN ALTER TABLE {job.stage} SET UNLOGGED; END IF;")
+
+
+def _counted(found: str, rows: int) -> str:
+    return f"SELECT count(*) INTO staged {found};\n{_whole(rows)}"
 
 
 def _whole(rows: int) -> str:
@@ -94,8 +102,14 @@ def _unchanged(job: Job) -> str:
     return f"{others}\nIF others IS NOT NULL THEN {_sql.refusal(_refusals.CHANGED, told)} END IF;"
 
 
-def _renaming(job: Job, named: str, rows: int, otherwise: str) -> str:
-    """Make the stage the table; ``otherwise`` where that is there by now, or an attempt still writes."""
+def _renaming(job: Job, receipts: Sequence[Receipt], named: str, otherwise: str) -> str:
+    """Make the stage the table; ``otherwise`` where that is there by now, or an attempt still writes.
+
+    A stage that is logged has the rows of the attempts that are noted, as rows and note are one transaction.
+    So it is looked at only where others are noted than those that count, and their rows have to go.
+    """
+    rows = sum(receipt.rows for receipt in receipts)
+    attempts = [receipt.attempt for receipt in receipts if receipt.rows]
     table = _sql.literal(job.table)
     makes = f"pg_catalog.to_regclass({table}) IS NULL" if job.spec.mode != "replace" else "true"
     schema, name = _sql.schema_of(job.table), _sql.last_of(job.table)
@@ -117,11 +131,13 @@ IF is_alone THEN
     END;
     PERFORM pg_catalog.set_config('lock_timeout', patience, true);
 END IF;
-SELECT count(*) FILTER (WHERE {named}), count(*) INTO staged, landed FROM {job.stage};
-{_whole(rows)}
+IF is_alone AND NOT ({_ledger.are_all(job, attempts)}) THEN
+    SELECT count(*) FILTER (WHERE {named}), count(*) INTO staged, landed FROM {job.stage};
+    {_whole(rows)}
+    IF landed <> staged THEN DELETE FROM {job.stage} WHERE NOT {named}; END IF;
+END IF;
 is_alone := is_alone AND {makes};
 IF is_alone THEN
-    IF landed <> staged THEN DELETE FROM {job.stage} WHERE NOT {named}; END IF;
     BEGIN
         {drop}
         {move}

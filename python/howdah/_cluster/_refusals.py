@@ -30,6 +30,8 @@ DEFERRED = "HW010"
 """It is not known yet whether a partition may be added."""
 FORGOTTEN = "HW011"
 """A job that commits partition by partition ended long ago."""
+MORE = "HW012"
+"""Dead jobs left more than one transaction may drop."""
 TWICE = "21000"
 """PostgreSQL's own, of rows that an upsert would change twice."""
 

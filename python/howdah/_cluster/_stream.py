@@ -39,7 +39,7 @@ def clear_dead(job: Job, epoch: Epoch) -> str:
     """Remove what drivers left who died in this epoch or before: nobody will publish it."""
     stage = _ledger.stage_of(job.ledger, "dead.job")
     return _sql.block(
-        "dead record;",
+        f"dead record; {_ledger.DROPPING}",
         f"""FOR dead IN SELECT DISTINCT a.job FROM {job.ledger} AS a
     WHERE a.query = {_sql.literal(epoch.query)} AND a.epoch <= {epoch.number} AND a.attempt <> 0
     AND a.job <> {_sql.literal(job.id)}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from howdah import _errors, _load
 from howdah._cluster import _ledger, _refusals, _sql
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 # As a writer's rows.
 _RETRY_FOR = 300.0
+
+NO_CONNECTION = "53300"
+"""The server's own words: it has no connection left, or none for this role."""
+
+_T = TypeVar("_T")
 
 
 def _nothing() -> pa.Table:
@@ -71,16 +76,19 @@ def run(job: Job, statements: Sequence[str], lock_timeout: float | None = None) 
 
 def run_until_known(job: Job, statements: Sequence[str], lock_timeout: float | None = None) -> None:
     """Run statements again and again while the server is away or the answer is lost."""
+    again(lambda: run(job, statements, lock_timeout), may_pass)
+
+
+def again(step: Callable[[], _T], may_pass: Callable[[_errors.OperationalError], bool]) -> _T:
+    """Do it again and again while what it fails for may pass."""
     end = time.monotonic() + _RETRY_FOR
     pause = 0.1
     while True:
         try:
-            run(job, statements, lock_timeout)
+            return step()
         except _errors.OperationalError as error:
             if not may_pass(error) or time.monotonic() + pause > end:
                 raise
-        else:
-            return
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads drivers, hides nothing
         pause = min(2 * pause, 10.0)
 
@@ -89,3 +97,8 @@ def may_pass(error: _errors.OperationalError) -> bool:
     """Whether it is the connection's or the server's state, and not the request."""
     state = error.sqlstate or ""
     return not state or state.startswith(("08", "40", "53", "57P"))
+
+
+def is_refused(error: _errors.OperationalError) -> bool:
+    """Whether the server answers, and has no connection left."""
+    return error.sqlstate == NO_CONNECTION
