@@ -47,6 +47,10 @@ impl Object {
         match self.0 {}
     }
 
+    pub fn version(&self) -> String {
+        match self.0 {}
+    }
+
     pub fn file_name(&self) -> Option<String> {
         match self.0 {}
     }
