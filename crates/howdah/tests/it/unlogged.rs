@@ -176,6 +176,33 @@ fn what_cannot_leave_the_log_is_refused_before_the_first_row() {
 }
 
 #[test]
+fn rows_that_a_policy_judges_find_the_table_logged_in_the_end_too() {
+    let database = Database::new();
+    database.sql(
+        "DROP ROLE IF EXISTS owns_policed; CREATE ROLE owns_policed LOGIN PASSWORD 'owns-policed-pw';
+         GRANT CREATE, USAGE ON SCHEMA public TO owns_policed; CREATE TABLE t (id int PRIMARY KEY, pad text);
+         INSERT INTO t VALUES (-1, 'old'); ALTER TABLE t OWNER TO owns_policed; ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+         ALTER TABLE t FORCE ROW LEVEL SECURITY; CREATE POLICY every_row ON t USING (true)",
+    );
+    let file = file(&database, 60_000);
+    let owner = at(&format!("{} user=owns_policed password=owns-policed-pw", database.conninfo()));
+    for (mode, jobs, rows) in
+        [(Mode::Append, 1, "60001"), (Mode::Truncate, 1, "60000"), (Mode::Truncate, 2, "60000")]
+    {
+        let wanted = then_logged(&file, mode).jobs(jobs);
+        let report = howdah::load(&wanted, &owner, &Control::new()).unwrap();
+        let plan = report.plan.unwrap();
+        assert!(plan.staging.is_some(), "{plan:?}");
+        let order = |end: &str| plan.statements.iter().position(|sql| sql.ends_with(end)).unwrap();
+        assert!(order("\"t\" SET UNLOGGED") < order("\"t\" SET LOGGED"), "{:?}", plan.statements);
+        let logged = database.sql(PERSISTENCE);
+        assert!(logged.starts_with('p') && logged.len() == 2, "{mode} {jobs}: {logged}");
+        assert_eq!(database.sql("SELECT count(*) FROM t"), rows, "{mode} {jobs}");
+    }
+    database.sql("DROP OWNED BY owns_policed CASCADE; DROP ROLE owns_policed");
+}
+
+#[test]
 fn who_does_not_own_the_table_is_told_so_and_an_unlogged_table_stays_one() {
     let database = Database::new();
     database.sql(&format!("{FULL}; GRANT ALL ON t TO PUBLIC; CREATE UNLOGGED TABLE u (id int, pad text); DROP ROLE IF EXISTS writes_only; CREATE ROLE writes_only LOGIN PASSWORD 'writes-only-pw'; GRANT USAGE ON SCHEMA public TO writes_only"));

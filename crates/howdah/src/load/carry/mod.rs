@@ -139,7 +139,9 @@ impl Load<'_> {
         if let PublishStrategy::Staged(staging) = strategy {
             disabled = self.disable_triggers(connection, decision).await?;
             self.add_columns(connection, decision).await?;
+            self.leave_log(connection, decision).await?;
             rows = self.apply(connection, workers, staging, decision, rows).await?;
+            self.return_to_log(connection, decision, &table.sql()).await?;
             self.close_rejects(decision)?;
         } else {
             self.run_all(connection, strategy.retype(table, plan, &found).as_slice()).await?;

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use howdah_connect::Connection;
 
-use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::load::{Load, OffTheLog, Setup};
 use crate::publish::off_the_log::{leave_sql, return_sql};
@@ -14,12 +13,8 @@ impl Load<'_> {
     ///
     /// # Errors
     /// Somebody uses the table for too long; the server's.
-    pub(super) async fn leave_log(
-        &mut self,
-        connection: &Connection,
-        decision: &Setup,
-        table: &Table,
-    ) -> Result<(), Error> {
+    pub(super) async fn leave_log(&mut self, connection: &Connection, decision: &Setup) -> Result<(), Error> {
+        let table = &decision.table;
         if decision.off_the_log != Some(OffTheLog::Existing) {
             return Ok(());
         }

@@ -60,8 +60,8 @@ impl Load<'_> {
         }
         if !matches!(strategy, PublishStrategy::Staged(_)) {
             self.add_columns(connection, decision).await?;
+            self.leave_log(connection, decision).await?;
         }
-        self.leave_log(connection, decision, table).await?;
         Ok((instead, disabled))
     }
 

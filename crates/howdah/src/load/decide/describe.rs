@@ -114,14 +114,17 @@ impl Load<'_> {
         let (at_first, at_last) = if is_staged { (vec![], disable) } else { (disable, vec![]) };
         statements.extend(at_first);
         statements.extend(strategy.before(table));
-        let (add_first, add_last) =
-            if is_staged { (None, decision.adding_sql()) } else { (decision.adding_sql(), None) };
-        statements.extend(add_first);
-        if decision.off_the_log == Some(OffTheLog::Existing) {
-            statements.push(leave_sql(&relation));
+        let leaves = decision.off_the_log.filter(|of| *of == OffTheLog::Existing);
+        let alter = decision.adding_sql().into_iter().chain(leaves.map(|_| leave_sql(&table.sql())));
+        let alter: Vec<String> = alter.collect();
+        let (alter_first, alter_last) = if is_staged { (vec![], alter) } else { (alter, vec![]) };
+        statements.extend(alter_first);
+        let mut after = strategy.after(table);
+        if decision.off_the_log.is_some() {
+            // Before what is built, and behind what applies rows to the table.
+            let (relation, at) = if is_staged { (table.sql(), after.len()) } else { (relation.clone(), 0) };
+            after.insert(at, return_sql(&relation));
         }
-        let mut after = Vec::from_iter(decision.off_the_log.map(|_| return_sql(&relation)));
-        after.extend(strategy.after(table));
         if matches!(strategy, PublishStrategy::Staged(staging) if matches!(staging.applied_by, AppliedBy::Ranges(_)))
         {
             after
@@ -135,7 +138,7 @@ impl Load<'_> {
         } else {
             statements.push(insert);
             statements.extend(at_last);
-            statements.extend(add_last);
+            statements.extend(alter_last);
             statements.extend(after);
         }
         statements.extend(enable);

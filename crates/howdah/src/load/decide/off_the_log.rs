@@ -3,10 +3,9 @@
 use howdah_connect::Connection;
 use howdah_message::{Message, message, setting};
 
-use crate::catalog::name::display;
 use crate::catalog::table::{RelationKind, Table};
-use crate::error::{Error, ErrorKind};
-use crate::load::decide::straight::detour;
+use crate::error::Error;
+use crate::load::decide::straight::{detour, not_owned};
 use crate::load::{Load, OffTheLog};
 use crate::options::{Mode, Unlogged};
 use crate::publish::off_the_log::{self, Obstacle};
@@ -50,6 +49,8 @@ impl Load<'_> {
         let replaces = mode == Mode::Replace;
         match off_the_log::obstacle(connection, table).await? {
             Some(Obstacle::ReferredToBy(_) | Obstacle::ForeignOwner(_)) if replaces => {}
+            // SQL that runs before the first row may take another role.
+            Some(Obstacle::ForeignOwner(_)) if !self.options.target.before.is_empty() => {}
             Some(obstacle) => return Err(because(&name, obstacle)),
             None => {}
         }
@@ -76,12 +77,7 @@ fn because(table: &str, obstacle: Obstacle) -> Error {
             stays(table, format!("{other} refers to it, and is in the log").into())
         }
         Obstacle::ForeignOwner(owner) => {
-            let message = format!("{table} cannot leave the log: it belongs to {}", display(&owner));
-            Error::new(ErrorKind::Server, message).with_sqlstate("42501").with_hint(message![
-                format!("load as {}, or leave ", display(&owner)),
-                setting::UNLOGGED,
-                " out"
-            ])
+            not_owned(&format!("{table} cannot leave the log"), &owner, setting::UNLOGGED)
         }
     }
 }

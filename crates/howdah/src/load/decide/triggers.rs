@@ -3,10 +3,9 @@
 use howdah_connect::Connection;
 use howdah_message::setting;
 
-use crate::catalog::name;
 use crate::catalog::table::{RelationKind, Table};
-use crate::error::{Error, ErrorKind};
-use crate::load::decide::straight::{detour, refused};
+use crate::error::Error;
+use crate::load::decide::straight::{detour, not_owned, refused};
 use crate::load::{DisabledTriggers, Load};
 use crate::options::Mode;
 use crate::publish::triggers::{self, TriggerScope};
@@ -64,16 +63,9 @@ impl Load<'_> {
         // SQL that runs before the first row may take another role.
         let is_foreign = triggers.iter().find(|trigger| trigger.foreign_owner.is_some());
         if let Some(trigger) = is_foreign.filter(|_| self.options.target.before.is_empty()) {
-            let owner = name::display(trigger.foreign_owner.as_deref().unwrap_or_default());
-            let message = format!(
-                "the triggers of {} cannot be disabled: it belongs to {owner}",
-                trigger.relation_display()
-            );
-            return Err(Error::new(ErrorKind::Server, message).with_sqlstate("42501").with_hint(message![
-                "load as {owner}, or leave ",
-                setting::DISABLE_TRIGGERS,
-                " out"
-            ]));
+            let what = format!("the triggers of {} cannot be disabled", trigger.relation_display());
+            let owner = trigger.foreign_owner.as_deref().unwrap_or_default();
+            return Err(not_owned(&what, owner, setting::DISABLE_TRIGGERS));
         }
         table.forget_triggers();
         Ok(Some(DisabledTriggers { scope, planned: triggers }))
