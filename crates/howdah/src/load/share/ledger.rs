@@ -4,7 +4,7 @@
 use howdah_connect::Connection;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::parts::Part;
+use super::parts::SharedPart;
 use super::settings::{self, Settings};
 use crate::catalog::name::{display, quote};
 use crate::catalog::table::Table;
@@ -34,7 +34,7 @@ pub(super) struct PartLedger {
 
 /// How far a load is.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Standing {
+pub(super) struct PartCounts {
     pub(super) parts: u64,
     pub(super) parts_in: u64,
     pub(super) rows_in: u64,
@@ -43,7 +43,7 @@ pub(super) struct Standing {
     pub(super) bytes_elsewhere: u64,
 }
 
-impl Standing {
+impl PartCounts {
     pub(super) fn is_complete(&self) -> bool {
         self.parts_in == self.parts
     }
@@ -134,7 +134,7 @@ impl PartLedger {
         &self,
         connection: &Connection,
         settings: &Settings,
-        parts: &[Part],
+        parts: &[SharedPart],
     ) -> Result<(), Error> {
         let client = connection.client();
         client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").await?;
@@ -157,7 +157,7 @@ impl PartLedger {
         &self,
         connection: &Connection,
         settings: &Settings,
-        parts: &[Part],
+        parts: &[SharedPart],
     ) -> Result<bool, Error> {
         let settings = serde_json::to_string(settings).unwrap_or_default();
         let sql = format!(
@@ -196,7 +196,12 @@ impl PartLedger {
         Ok(true)
     }
 
-    async fn compare(&self, connection: &Connection, ours: &Settings, parts: &[Part]) -> Result<(), Error> {
+    async fn compare(
+        &self,
+        connection: &Connection,
+        ours: &Settings,
+        parts: &[SharedPart],
+    ) -> Result<(), Error> {
         let id = &self.id;
         let sql = format!("SELECT target, settings FROM {} WHERE load_id = $1", self.loads);
         let rows = connection.client().query_typed(&sql, &[(id, Type::TEXT)]).await?;
@@ -267,7 +272,7 @@ impl PartLedger {
     ///
     /// # Errors
     /// Its rows are gone.
-    pub(super) async fn standing(&self, connection: &Connection) -> Result<Standing, Error> {
+    pub(super) async fn standing(&self, connection: &Connection) -> Result<PartCounts, Error> {
         let sql = format!(
             "SELECT l.parts, count(p.part), count(p.committed_at), coalesce(sum(p.rows), 0)::int8, \
              coalesce(sum(p.rejected), 0)::int8, \
@@ -282,7 +287,7 @@ impl PartLedger {
         if count(0) != count(1) {
             return Err(self.is_gone());
         }
-        Ok(Standing {
+        Ok(PartCounts {
             parts: count(0),
             parts_in: count(2),
             rows_in: count(3),
@@ -316,7 +321,7 @@ impl PartLedger {
 }
 
 /// As PostgreSQL writes a range.
-fn row_groups(part: &Part) -> Option<String> {
+fn row_groups(part: &SharedPart) -> Option<String> {
     part.row_groups.as_ref().map(|groups| format!("[{},{})", groups.start, groups.end))
 }
 
@@ -325,11 +330,11 @@ fn number(count: u64) -> i64 {
 }
 
 /// Input, row groups and version.
-type Row = (String, Option<String>, String);
+type PartRow = (String, Option<String>, String);
 
 /// Names inputs that differ.
-fn differing_inputs(id: &str, theirs: &[Row], own: &[Row]) -> Error {
-    let find = |rows: &[Row], name: &str| rows.iter().find(|row| row.0 == name).map(|row| row.2.clone());
+fn differing_inputs(id: &str, theirs: &[PartRow], own: &[PartRow]) -> Error {
+    let find = |rows: &[PartRow], name: &str| rows.iter().find(|row| row.0 == name).map(|row| row.2.clone());
     let mut names: Vec<&String> = theirs.iter().chain(own).map(|row| &row.0).collect();
     names.sort_unstable();
     names.dedup();

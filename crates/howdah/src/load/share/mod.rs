@@ -18,8 +18,8 @@ use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 use howdah_source::MorselSource;
 
-use self::ledger::{PartLedger, Standing};
-use self::parts::Parts;
+use self::ledger::{PartCounts, PartLedger};
+use self::parts::SharedParts;
 use self::taking::{Common, Tally};
 use crate::control::Phase;
 use crate::error::{Committed, Error, ErrorKind};
@@ -38,7 +38,7 @@ impl Load<'_> {
         mut decision: Setup,
     ) -> Result<(), Error> {
         let id = self.options.target.load_id.clone().unwrap_or_default();
-        let parts = Parts::of(&self.inputs, morsels)?;
+        let parts = SharedParts::of(&self.inputs, morsels)?;
         decision.jobs.count = decision.jobs.count.min(parts.list.len()).max(1);
         self.report.jobs = decision.jobs.count;
         self.report.commit = Some(CommitUnit::Part);
@@ -96,7 +96,7 @@ impl Load<'_> {
         report.rows = tally.rows;
         report.rows_inserted = tally.rows;
         report.rows_dropped = tally.dropped;
-        let Standing { parts, parts_in, rows_in, rejected_in, .. } = tally.standing;
+        let PartCounts { parts, parts_in, rows_in, rejected_in, .. } = tally.standing;
         report.shared = Some(SharedLoad {
             load_id: id.to_owned(),
             parts,

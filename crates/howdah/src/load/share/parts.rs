@@ -16,7 +16,7 @@ const ENOUGH_ROWS: u64 = 1_000_000;
 
 /// What one process takes at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct SharedPart {
     /// The input's name.
     pub(super) input: String,
     /// Which row groups of it; `None`: all of it.
@@ -28,19 +28,19 @@ pub(super) struct Part {
 }
 
 /// All parts, and where their records come from.
-pub(super) struct Parts {
-    pub(super) list: Vec<Part>,
-    source: Source,
+pub(super) struct SharedParts {
+    pub(super) list: Vec<SharedPart>,
+    source: PartRecords,
 }
 
-enum Source {
+enum PartRecords {
     /// Each part is one of the load's inputs.
     Inputs,
     /// Each part is one of these.
     Batches(Arc<Batches>, Vec<InputPart>),
 }
 
-impl Part {
+impl SharedPart {
     /// As a person reads it.
     pub(super) fn name(&self) -> String {
         match &self.row_groups {
@@ -56,20 +56,20 @@ pub(super) fn counted(parts: u64) -> String {
     format!("{parts} {}", if parts == 1 { "part" } else { "parts" })
 }
 
-impl Parts {
+impl SharedParts {
     /// The parts of `inputs`, which `morsels` reads as the plan has it.
     ///
     /// # Errors
     /// An input that only this process can read.
-    pub(super) fn of(inputs: &[Input], morsels: MorselSource) -> Result<Parts, Error> {
+    pub(super) fn of(inputs: &[Input], morsels: MorselSource) -> Result<SharedParts, Error> {
         let whole = |input: &Input| {
             let version = input.version().ok_or_else(Error::bug)?;
             let bytes = input.size().unwrap_or_default();
-            Ok(Part { input: input.name.to_string(), row_groups: None, version, bytes })
+            Ok(SharedPart { input: input.name.to_string(), row_groups: None, version, bytes })
         };
-        let whole = inputs.iter().map(whole).collect::<Result<Vec<Part>, Error>>()?;
+        let whole = inputs.iter().map(whole).collect::<Result<Vec<SharedPart>, Error>>()?;
         let MorselSource::Rows(batches) = morsels else {
-            return Ok(Parts { list: whole, source: Source::Inputs });
+            return Ok(SharedParts { list: whole, source: PartRecords::Inputs });
         };
         let parts = batches.parts(ENOUGH_ROWS);
         let (mut counts, mut rows) = (vec![0; inputs.len()], vec![0_u64; inputs.len()]);
@@ -83,23 +83,23 @@ impl Parts {
             let is_all = counts[part.input] == 1;
             let share = u128::from(of.bytes) * u128::from(part.rows.unwrap_or_default())
                 / u128::from(rows[part.input].max(1));
-            Part {
+            SharedPart {
                 row_groups: part.row_groups.clone().filter(|_| !is_all),
                 bytes: if is_all { of.bytes } else { u64::try_from(share).unwrap_or(of.bytes) },
                 ..of.clone()
             }
         });
-        Ok(Parts { list: list.collect(), source: Source::Batches(Arc::new(batches), parts) })
+        Ok(SharedParts { list: list.collect(), source: PartRecords::Batches(Arc::new(batches), parts) })
     }
 
     /// The records of part `at`.
     pub(super) fn records(&self, at: usize, load: &Load<'_>, plan: &Plan) -> MorselSource {
         match &self.source {
-            Source::Inputs => {
+            PartRecords::Inputs => {
                 let progress = load.control.progress().clone();
                 load.supply(&load.inputs[at..=at], plan, progress, true)
             }
-            Source::Batches(batches, parts) => MorselSource::Part(batches.part(&parts[at])),
+            PartRecords::Batches(batches, parts) => MorselSource::Part(batches.part(&parts[at])),
         }
     }
 }

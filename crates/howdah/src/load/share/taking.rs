@@ -7,8 +7,8 @@ use std::time::Duration;
 use howdah_connect::{Connection, Target};
 use tokio::time::{Instant, sleep};
 
-use super::ledger::{PartLedger, Standing};
-use super::parts::Parts;
+use super::ledger::{PartCounts, PartLedger};
+use super::parts::SharedParts;
 use super::waiting::who_holds;
 use crate::control::Phase;
 use crate::control::liveness::server_lost;
@@ -41,7 +41,7 @@ const KEEPALIVES: [&str; 3] = [
 pub(super) struct Common<'a> {
     load: &'a Load<'a>,
     decision: &'a Setup,
-    parts: &'a Parts,
+    parts: &'a SharedParts,
     ledger: &'a PartLedger,
     context: Arc<LoadContext>,
     target: &'a Target,
@@ -75,15 +75,15 @@ pub(super) struct Tally {
     pub(super) is_confirmed: bool,
     /// With the last part that this process loaded, all were in.
     pub(super) was_last: bool,
-    pub(super) standing: Standing,
+    pub(super) standing: PartCounts,
 }
 
 impl<'a> Common<'a> {
     pub(super) fn new(
         load: &'a Load<'a>,
         decision: &'a Setup,
-        parts: &'a Parts,
-        (ledger, standing): (&'a PartLedger, Standing),
+        parts: &'a SharedParts,
+        (ledger, standing): (&'a PartLedger, PartCounts),
         context: Arc<LoadContext>,
         target: &'a Target,
         server: Option<&'a ServerIdentity>,
@@ -142,7 +142,7 @@ impl<'a> Common<'a> {
     }
 
     /// How far the load is by now; `has_loaded`: this connection has just loaded a part.
-    async fn look(&self, connection: &Connection, has_loaded: bool) -> Result<Standing, Error> {
+    async fn look(&self, connection: &Connection, has_loaded: bool) -> Result<PartCounts, Error> {
         let standing = self.load.interruptible(connection, self.ledger.standing(connection)).await?;
         self.load.control.set_bytes_total(self.bytes.saturating_sub(standing.bytes_elsewhere));
         let tally = &mut self.state.lock().tally;

@@ -3,7 +3,7 @@
 use howdah_connect::Connection;
 
 use super::ledger::PartLedger;
-use super::parts::{self, Part};
+use super::parts::{self, SharedPart};
 use crate::error::Error;
 
 /// Of parts that others hold, so many are named.
@@ -13,7 +13,7 @@ const SHOWN: usize = 3;
 pub(super) async fn who_holds(
     connection: &Connection,
     ledger: &PartLedger,
-    parts: &[Part],
+    parts: &[SharedPart],
 ) -> Result<Option<String>, Error> {
     let held = ledger.holders(connection).await?;
     let named = held.iter().take(SHOWN).filter_map(|(at, who)| {
