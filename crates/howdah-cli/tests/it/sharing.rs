@@ -79,7 +79,8 @@ fn the_part_of_a_killed_process_goes_to_another_and_reports_say_who_loaded_what(
     let late = howdah(&database, &files, &share[..3]).spawn().unwrap().guarded_output();
     let said = String::from_utf8_lossy(&late.stderr);
     assert_eq!((late.status.code(), &*late.stdout), (Some(0), &b"COPY 0\n"[..]), "{said}");
-    assert!(said.contains("load nightly is shared: 3 of 3 parts are in already"), "{said}");
+    assert!(said.contains("load nightly is shared: 3 of 3 parts are in already\n"), "{said}");
+    assert!(!said.contains("holds rows already"), "{said}");
     assert!(said.contains("shared: 0 of 3 parts here, 3 elsewhere with 60 rows"), "{said}");
 }
 

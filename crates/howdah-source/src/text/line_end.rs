@@ -2,7 +2,7 @@
 
 use crate::dialect::{Dialect, Eol, Family};
 use crate::json;
-use crate::text::split::QuoteScan;
+use crate::text::quote_scan::QuoteScan;
 
 /// The kind of the first record end in `bytes`, which start a record; `None` when more bytes are needed to tell.
 pub fn first_eol(bytes: &[u8], dialect: &Dialect, eof: bool) -> Option<Eol> {

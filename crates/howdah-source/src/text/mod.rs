@@ -9,6 +9,7 @@ pub mod line_end;
 pub mod live;
 pub mod open_quote;
 pub mod piece;
+mod quote_scan;
 mod quoted_lines;
 pub mod reading;
 pub mod record_ends;

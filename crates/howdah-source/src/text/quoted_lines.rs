@@ -3,7 +3,7 @@
 use wide::u8x16;
 
 use crate::dialect::{Dialect, Eol};
-use crate::text::split::QuoteScan;
+use crate::text::quote_scan::QuoteScan;
 
 const BLOCK: usize = 64;
 

@@ -2,7 +2,7 @@
 
 use crate::dialect::{Dialect, Eol, Family};
 use crate::json;
-use crate::text::split::QuoteScan;
+use crate::text::quote_scan::QuoteScan;
 
 /// PostgreSQL holds a COPY line, and any value, in one allocation below 1 GiB (`MaxAllocSize`).
 pub const MAX_RECORD_BYTES: usize = 0x3FFF_FFFF;

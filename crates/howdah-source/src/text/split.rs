@@ -5,6 +5,7 @@ pub use crate::field::{Field, Form, value};
 use crate::json::Regions;
 use crate::span::{Fault, FaultReason, Span};
 use crate::text::piece::Piece;
+use crate::text::quote_scan::{self, QuoteScan};
 use crate::text::structural::Structurals;
 
 /// A record without quotes, of as many fields as were asked for: [`Splitter::plain_record`].
@@ -317,7 +318,7 @@ impl<'a> Splitter<'a> {
         let span = checked(span, stray)?;
         let mut start = span.start;
         loop {
-            let (end, quotes) = two_pass_field_end(&bytes[..span.end], start, dialect)
+            let (end, quotes) = quote_scan::field_end(&bytes[..span.end], start, dialect)
                 .ok_or(Fault { span, reason: FaultReason::OpenQuote })?;
             forget_surplus(fields);
             fields.push(match quotes {
@@ -330,54 +331,6 @@ impl<'a> Splitter<'a> {
             start = end + dialect.delimiter.as_bytes().len();
         }
     }
-}
-
-/// Where PostgreSQL's line reader stands in regard to quotes when ESCAPE may differ from QUOTE.
-#[derive(Default, Clone, Copy)]
-pub struct QuoteScan {
-    /// Inside quotes.
-    pub in_quote: bool,
-    last_was_escape: bool,
-}
-
-impl QuoteScan {
-    /// Reads one byte.
-    #[inline]
-    pub fn step(&mut self, byte: u8, dialect: &Dialect) {
-        let is_escape = byte == dialect.escape && dialect.escape != dialect.quote;
-        if self.in_quote && is_escape {
-            self.last_was_escape = !self.last_was_escape;
-        }
-        if byte == dialect.quote && !self.last_was_escape {
-            self.in_quote = !self.in_quote;
-        }
-        if !is_escape {
-            self.last_was_escape = false;
-        }
-    }
-}
-
-/// The end of the field at `start` and whether quotes were seen; `None` when a quote stays open.
-fn two_pass_field_end(line: &[u8], start: usize, dialect: &Dialect) -> Option<(usize, usize)> {
-    let mut at = start;
-    let mut quotes = 0;
-    let mut in_quote = false;
-    while let Some(&byte) = line.get(at) {
-        let next = line.get(at + 1);
-        if in_quote
-            && byte == dialect.escape
-            && next.is_some_and(|n| *n == dialect.escape || *n == dialect.quote)
-        {
-            at += 1;
-        } else if byte == dialect.quote {
-            in_quote = !in_quote;
-            quotes += 1;
-        } else if !in_quote && line[at..].starts_with(dialect.delimiter.as_bytes()) {
-            return Some((at, quotes));
-        }
-        at += 1;
-    }
-    (!in_quote).then_some((line.len(), quotes))
 }
 
 /// A record with more fields is not a row of any table (1,600 columns at most), and how many more does not matter: a list

@@ -124,6 +124,11 @@ fn check_file_column(options: &LoadOptions) -> Result<(), Error> {
     })
 }
 
+/// What is said where the input brings the column that is to get the file's name.
+fn also_in_input(name: &str) -> String {
+    format!("{name:?} is to get the file's name and is in the input too")
+}
+
 /// Notes a name that no column of a table can have.
 fn check_name(pair: &Pair, problems: &mut Vec<Message>) {
     let Pair { field, target, .. } = pair;

@@ -190,6 +190,24 @@ fn options_on_columns_decide_what_is_added() {
 }
 
 #[test]
+fn a_column_for_the_file_s_name_is_added_too() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id int, first_name text)");
+    let file = database.file("t.csv", "id,a\n1,2\n");
+    let wanted = |name: &str| evolving(&file, "t").file_column(name);
+    for (name, says) in [("a", "\"a\" is to get the file's name"), ("First Name", "no column of public.t")] {
+        let error = refused(&database, &wanted(name));
+        assert!(format!("{error:?}").contains(says), "{error:?}");
+    }
+    let report = load(&database, &wanted("From File"));
+    assert!(altered(report).is_some_and(|sql| sql.contains("\"From File\" text")));
+    assert_eq!(columns(&database, "t"), "id:integer first_name:text a:bigint From File:text");
+    assert_eq!(database.sql("SELECT id, a, \"From File\" LIKE '%t.csv' FROM t"), "1|2|t");
+    load(&database, &wanted("From File"));
+    assert_eq!(database.sql("SELECT count(*), count(\"From File\") FROM t"), "2|2");
+}
+
+#[test]
 fn an_input_without_a_column_of_the_table_is_refused() {
     let database = Database::new();
     database.sql("CREATE TABLE t (id int, name text)");

@@ -145,14 +145,16 @@ impl Load<'_> {
             self.close_rejects(decision)?;
         } else {
             self.run_all(connection, strategy.retype(table, plan, &found).as_slice()).await?;
+            let before_logging = self.report.phases.logging_s;
             self.return_to_log(connection, decision, &strategy.relation(table).1).await?;
+            let logging_s = self.report.phases.logging_s - before_logging;
             let after = strategy.after(table);
             match strategy.rebuild() {
                 // Everybody waits behind the lock on the table, so nobody else is waited for.
                 Some(_) => self.run_shortly(connection, &after).await.map_err(lock_out::of_the_table)?,
                 None => self.run_all(connection, &after).await?,
             }
-            self.report.phases.index_s = indexing.elapsed().as_secs_f64();
+            self.report.phases.index_s = indexing.elapsed().as_secs_f64() - logging_s;
             self.report.rows_inserted = rows;
         }
         self.run_all(connection, &triggers::enable_sql(&disabled)).await?;

@@ -119,7 +119,9 @@ impl Load<'_> {
                 .with_hint(format!("{alter} changes how values that come are compressed")));
         }
         used.check(table, options)?;
-        if used == Use::Add && table.holds_rows(connection).await? == Some(true) {
+        // Of a shared load the rows may be its own: its ledger says which are in.
+        let may_say = used == Use::Add && !options.target.share;
+        if may_say && table.holds_rows(connection).await? == Some(true) {
             let again = self.inputs.iter().any(Input::is_rejects) && !table.hazards.keys;
             let again = if again {
                 ", a second time if this reject file was loaded before: no key refuses them"

@@ -56,8 +56,16 @@ impl Load<'_> {
         };
         let (standing, mut workers, server) = self.interruptible(connection, joining).await?;
         self.watch_locks_of(&workers);
+        let held = match standing.parts_in {
+            0 => self.interruptible(connection, decision.table.holds_rows(connection)).await?,
+            _ => None,
+        };
+        let beside = match held {
+            Some(true) => format!(", and {} holds rows already", decision.table.display()),
+            _ => String::new(),
+        };
         self.control.notice(format!(
-            "load {id} is shared: {} of {} are in already",
+            "load {id} is shared: {} of {} are in already{beside}",
             standing.parts_in,
             parts::counted(standing.parts)
         ));

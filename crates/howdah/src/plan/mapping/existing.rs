@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 
 use super::mismatch::{misfit, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, check_file_column, check_name, finish};
+use super::{Mapping, also_in_input, check_file_column, check_name, finish};
 use crate::catalog::table::{Column, Table};
 use crate::catalog::types::FIRST_OWN_OID;
 use crate::catalog::{kept, name};
@@ -35,7 +35,7 @@ pub(crate) fn for_existing(
     head.must_be_names(is_header, options)?;
     let (mut problems, mut pairs, mut empty_end) = (Vec::new(), Vec::new(), None);
     let file_column = file_column_of(table, options)?;
-    let insertable = insertable(table, file_column);
+    let insertable = insertable(table, file_column.as_ref());
     if let Some(columns) = options.columns.column_list.as_ref().filter(|_| !head.has_keys) {
         positional(columns, &mut pairs);
     } else if is_header {
@@ -58,7 +58,7 @@ pub(crate) fn for_existing(
     if has_names {
         made_names::give(&mut made, head, options);
     }
-    let added = to_columns(&mut pairs, &made, table, file_column, options, &mut problems);
+    let mut added = to_columns(&mut pairs, &made, table, file_column.as_ref(), options, &mut problems);
     twice(&pairs, &mut problems);
     if !table.has_row_triggers && options.target.mode.inserts() {
         must_be_filled(&insertable, &pairs, &layouts, &mut problems);
@@ -70,7 +70,9 @@ pub(crate) fn for_existing(
     let is_added = |pair: &&Pair| added.contains(&pair.target);
     let new: Vec<Pair> = pairs.iter().filter(is_added).cloned().collect();
     let made_names = if has_names { made_names::tell(&new, head, options) } else { None };
-    let mapping = finish(head, decision, pairs, layouts, file_column, empty_end, options)?;
+    let is_there = |name: &&String| table.columns.iter().any(|column| column.name == **name);
+    added.extend(file_column.iter().find(|name| !is_there(name)).cloned());
+    let mapping = finish(head, decision, pairs, layouts, file_column.as_ref(), empty_end, options)?;
     Ok(Mapping { added, made_names, ..mapping })
 }
 
@@ -109,6 +111,9 @@ fn to_columns(
             None if evolves && !is_similar(&names[at], table, options) => {
                 pair.target.clone_from(&made[at].target);
                 check_name(pair, problems);
+                if Some(&pair.target) == file_column {
+                    problems.push(also_in_input(&pair.target).into());
+                }
                 added.push(pair.target.clone());
             }
             None if kept::is_missing(&pair.source) => {
@@ -123,9 +128,7 @@ fn to_columns(
                 ]);
             }
             Some(column) if Some(&column.name) == file_column => {
-                problems.push(
-                    format!("{:?} is to get the file's name and is in the input too", column.name).into(),
-                );
+                problems.push(also_in_input(&column.name).into());
             }
             Some(column) => pair.target.clone_from(&column.name),
         }
@@ -184,20 +187,24 @@ fn unnamed<'t>(insertable: &[&'t Column], pairs: &[Pair]) -> Vec<&'t str> {
     insertable.iter().filter(|column| !is_named(column)).map(|column| &*column.name).collect()
 }
 
-/// The column of an existing table that gets the file's name.
-fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<&'t String>, Error> {
+/// The column of an existing table that gets the file's name, or the one that it is to get for that.
+fn file_column_of(table: &Table, options: &LoadOptions) -> Result<Option<String>, Error> {
     let Some(name) = &options.columns.file_column else { return Ok(None) };
     let Some(column) = find_column(table, name, options.columns.column_names) else {
+        if options.target.evolve && !is_similar(name, table, options) {
+            name::check(name)
+                .map_err(|error| Error::usage(message![setting::FILE_COLUMN, ": ", error.message()]))?;
+            return Ok(Some(name.clone()));
+        }
         return Err(Error::usage(message![
             setting::FILE_COLUMN,
             " names {name:?}, which is no column of ",
             table.display()
         ])
-        .with_hint(format!(
-            "add it first: ALTER TABLE {} ADD {} text",
-            table.sql(),
-            name::quote(name)
-        )));
+        .with_hint(message![
+            setting::EVOLVE,
+            format!(" adds it; so does ALTER TABLE {} ADD {} text", table.sql(), name::quote(name))
+        ]));
     };
     let texts = [Type::TEXT, Type::VARCHAR, Type::BPCHAR, Type::NAME];
     let oid = column.base_type.0;
@@ -212,7 +219,7 @@ fn file_column_of<'t>(table: &'t Table, options: &LoadOptions) -> Result<Option<
             )
         ]));
     }
-    Ok(Some(&column.name))
+    Ok(Some(column.name.clone()))
 }
 
 /// The columns that an input with `keys` does not fill, of those that it could.

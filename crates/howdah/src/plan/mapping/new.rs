@@ -5,7 +5,7 @@ use howdah_source::layout::Layouts;
 
 use super::mismatch::{mismatch, twice};
 use super::named::{by_header, positional, refuse_names_without_header};
-use super::{Mapping, check_file_column, check_name, finish};
+use super::{Mapping, also_in_input, check_file_column, check_name, finish};
 use crate::catalog::name;
 use crate::error::Error;
 use crate::options::LoadOptions;
@@ -54,7 +54,7 @@ pub(crate) fn for_new(head: &Head, layouts: Layouts, options: &LoadOptions) -> R
     if let Some(name) =
         options.columns.file_column.as_ref().filter(|name| pairs.iter().any(|pair| pair.target == **name))
     {
-        problems.push(format!("{name:?} is to get the file's name and is in the input too").into());
+        problems.push(also_in_input(name).into());
     }
     if let Some(Err(error)) = options.columns.file_column.as_deref().map(name::check) {
         problems.push(message![setting::FILE_COLUMN, ": ", error.message()]);
