@@ -35,8 +35,10 @@ pub(super) fn connect(address: &Address, environment: &Environment) -> Result<Ar
                 }
             }
             let endpoint = environment.get("AWS_ENDPOINT_URL_S3").or(environment.get("AWS_ENDPOINT_URL"));
-            if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
-                // Whoever names such an endpoint means it.
+            if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"))
+                && environment.get("AWS_ALLOW_HTTP").is_none()
+            {
+                // Whoever names such an endpoint means it, unless they say otherwise.
                 builder = builder.with_allow_http(true);
             }
             Arc::new(builder.with_url(url).build()?)

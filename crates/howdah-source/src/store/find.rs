@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::io;
 use super::object::{Object, head};
 use super::profile;
+use super::settings;
 use crate::Progress;
 use crate::error::{Error, ErrorKind};
 
@@ -49,6 +50,7 @@ pub(super) fn find_by(
         Kind::S3 => &profile::completed(environment).map_err(fail)?,
         Kind::Google | Kind::Azure | Kind::Http => environment,
     };
+    settings::check(address.kind, environment).map_err(fail)?;
     let store = connect(address, environment).map_err(|error| fail(Failure::of(&error, address)))?;
     let found = if address.is_prefix() || address.is_pattern() {
         list(address, &store, progress)

@@ -19,6 +19,8 @@ mod object;
 #[cfg(feature = "stores")]
 mod profile;
 #[cfg(feature = "stores")]
+mod settings;
+#[cfg(feature = "stores")]
 #[cfg(test)]
 mod tests;
 

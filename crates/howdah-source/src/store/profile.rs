@@ -1,6 +1,7 @@
 //! What the files of AWS's own tools say of a store: `~/.aws/config` and `~/.aws/credentials`.
 //! <https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use ini::{Ini, ParseOption, Properties};
@@ -39,7 +40,7 @@ pub(super) fn completed(environment: &Environment) -> Result<Environment, Failur
     let config = place(environment, "AWS_CONFIG_FILE", "config");
     let credentials = place(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
     let (config_file, credentials_file) = (parsed(config.as_deref())?, parsed(credentials.as_deref())?);
-    let of_config = config_file.section(Some(format!("profile {name}")));
+    let of_config = section(&config_file, "profile", name);
     let of_config =
         of_config.or_else(|| (name == "default").then(|| config_file.section(Some(name))).flatten());
     let of_credentials = credentials_file.section(Some(name));
@@ -82,7 +83,7 @@ impl Profile<'_> {
 
     /// Where S3 is: the profile's services say so, or the profile for all of them.
     fn endpoint(&self, config: &Ini) -> Option<String> {
-        let services = self.get("services").and_then(|name| config.section(Some(format!("services {name}"))));
+        let services = self.get("services").and_then(|name| section(config, "services", name));
         let of_s3 = services.and_then(|services| nested(services, "s3", "endpoint_url"));
         of_s3.or(self.get("endpoint_url")).map(str::to_owned)
     }
@@ -139,6 +140,10 @@ fn place(environment: &Environment, variable: &str, file: &str) -> Option<PathBu
 fn parsed(path: Option<&Path>) -> Result<Ini, Failure> {
     let Some(path) = path.filter(|path| path.exists()) else { return Ok(Ini::new()) };
     let fail = |error: String| Failure::new(format!("{:?} cannot be used: {error}", path.display()));
+    if path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        // Whoever writes to it may never come.
+        return Err(fail("it is a pipe".to_owned()));
+    }
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     // The library knows comments at the start of a line only.
     let is_comment = |line: &&str| line.trim_start().starts_with(['#', ';']);
@@ -152,6 +157,22 @@ fn parsed(path: Option<&Path>) -> Result<Ini, Failure> {
     // What the library says has no text of the file in it, which may be a secret.
     let parsed = Ini::load_from_str_opt(&lines.join("\n"), option);
     parsed.map_err(|error| fail(format!("line {}: {}", error.line, error.msg)))
+}
+
+/// The section `[kind name]`, whose name stands in quotes where it has spaces.
+fn section<'i>(file: &'i Ini, kind: &str, name: &str) -> Option<&'i Properties> {
+    let is_it = |header: &str| {
+        let Some(named) =
+            header.trim().strip_prefix(kind).filter(|named| named.starts_with([' ', '\t', '"', '\'']))
+        else {
+            return false;
+        };
+        let named = named.trim();
+        let unquoted =
+            ['"', '\''].into_iter().find_map(|quote| named.strip_prefix(quote)?.strip_suffix(quote));
+        unquoted.unwrap_or(named) == name
+    };
+    file.iter().find(|(header, _)| header.is_some_and(is_it)).map(|(_, properties)| properties)
 }
 
 /// The value of `key` in the indented lines below the line of `parent`.

@@ -9,21 +9,30 @@ use crate::catalog::table::Table;
 use crate::error::Error;
 use crate::infer::json_keys::{self, KeyQuestion, KeyScan};
 use crate::infer::lattice::{ColumnLattice, Observed};
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, OnNul};
 use crate::plan::column_look::ColumnLook;
 use crate::plan::header::Head;
 use crate::plan::header_words::is_missing;
 use crate::read::faults;
 
 /// Looks at the first piece. Records that cannot be split are passed over.
-pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling) -> Head {
+pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling, on_nul: OnNul) -> Head {
     let mut head = Head::default();
     let Some(piece) = piece else { return head };
     let mut splitter = Splitter::of(piece, dialect);
     let (mut fields, mut scratch, mut spelled) = (Vec::new(), Vec::new(), Default::default());
+    let mut stripped = Vec::new();
+    let mut first = piece.bytes();
     match splitter.next_record(&mut fields) {
         Ok(Some(span)) => {
-            head.fault = faults::head_fault(piece, span);
+            let raw = &piece.bytes()[span.start..span.end];
+            if on_nul == OnNul::Strip && memchr::memchr(0, raw).is_some() {
+                stripped.extend(raw.iter().filter(|byte| **byte != 0));
+                first = &stripped;
+                // What is wrong with it is said when it is its turn.
+                let _ = Splitter::new(first, dialect, piece.eol).next_record(&mut fields);
+            }
+            head.fault = faults::head_fault(piece, span, on_nul);
             head.torn = faults::torn_head(piece, span, dialect);
         }
         Ok(None) => return head,
@@ -36,7 +45,7 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
         }
     }
     for field in &fields {
-        let value = split::value(*field, piece.bytes(), dialect, &mut scratch);
+        let value = split::value(*field, first, dialect, &mut scratch);
         let mut alone = ColumnLattice::default();
         alone.observe(value.map(|value| Observed::of(value, spelling, &mut spelled)));
         head.first_types.push(alone.decide());

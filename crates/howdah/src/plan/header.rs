@@ -179,14 +179,14 @@ impl Head {
             let replaced = (options.target.mode == Mode::Replace && !are_friendly).then(|| table.display());
             return Ok(HeaderDecision::StrangeNames { are_friendly, replaced });
         }
-        if names.is_empty() {
-            return Ok(HeaderDecision::NoColumns);
-        }
-        if others.is_empty() {
+        if others.is_empty() && !names.is_empty() {
             return Ok(HeaderDecision::AllColumns);
         }
         if options.columns.column_list.is_some() {
-            return Ok(HeaderDecision::NotAllColumns);
+            return Ok(self.where_columns_are_listed(could_be_names, !names.is_empty()));
+        }
+        if names.is_empty() {
+            return Ok(HeaderDecision::NoColumns);
         }
         if let Some(wrong) = self.wrong() {
             return Err(wrong.clone());
@@ -196,6 +196,19 @@ impl Head {
         }
         let are_friendly = are_friendly_names(&self.first, table, options).into_iter().all(|is| is);
         Err(unclear(&names, &others, self.called(), are_friendly, table, options))
+    }
+}
+
+impl Head {
+    /// Whether record 1 is a header where the caller names the columns, so that nobody reads its names: it is judged by what it
+    /// looks like, and is a row where nothing tells.
+    fn where_columns_are_listed(&self, could_be_names: bool, are_some_names: bool) -> HeaderDecision {
+        match header_evidence::judge(&self.first, &self.first_types, &self.below, self.again.is_some()) {
+            decision if decision.is_header() && decision != HeaderDecision::AllText => decision,
+            _ if could_be_names && self.has_rest => HeaderDecision::Alike,
+            _ if are_some_names => HeaderDecision::NotAllColumns,
+            _ => HeaderDecision::NoColumns,
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use howdah_source::open::{guess, transcode};
 use howdah_source::text::open_quote::open_quote;
 use howdah_source::{Dialect, Encoding, Family, Fault, FaultReason, Location, Piece, Span, Splitter, json};
 
-use super::text_check::bad_sequence;
+use super::text_check::not_allowed;
 use crate::error::{Error, ErrorKind};
+use crate::options::OnNul;
 use crate::plan::Plan;
 use crate::plan::planned_column::PlanColumn;
 
@@ -152,8 +153,8 @@ pub(crate) fn without_place(refusal: json::Refusal) -> Error {
 }
 
 /// What is wrong with the bytes of record 1, which names columns if it is a header.
-pub(crate) fn head_fault(piece: &Piece, span: Span) -> Option<Error> {
-    let (at, length) = bad_sequence(&piece.bytes()[span.start..span.end])?;
+pub(crate) fn head_fault(piece: &Piece, span: Span, on_nul: OnNul) -> Option<Error> {
+    let (at, length) = not_allowed(&piece.bytes()[span.start..span.end], on_nul)?;
     Some(not_text(piece, span, at, length, true))
 }
 

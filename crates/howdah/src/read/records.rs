@@ -9,7 +9,7 @@ use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
 use howdah_source::{Fault, Field, Form, Piece, Span, Splitter, json};
 
 use super::faults::{data_error, faulty, head_fault, not_text, quote_left_open, refused, torn_head, unsplit};
-use super::text_check::{bad_sequence, is_suspect, not_utf8};
+use super::text_check::{is_suspect, not_allowed};
 use crate::error::{Error, ErrorKind};
 use crate::options::{OnError, OnNul};
 use crate::plan::Plan;
@@ -160,11 +160,7 @@ impl<'p> Records<'p> {
     #[cold]
     fn inspect(&mut self, span: Span) -> Result<Record<'_>, BadRecord> {
         let raw = &self.piece.bytes()[span.start..span.end];
-        let bad = match self.plan.reading.on_nul {
-            OnNul::Error => bad_sequence(raw),
-            OnNul::Strip => not_utf8(raw),
-        };
-        if let Some((at, length)) = bad {
+        if let Some((at, length)) = not_allowed(raw, self.plan.reading.on_nul) {
             return Err(self.not_text(span, at, length));
         }
         let mut bytes = self.piece.bytes();
@@ -206,7 +202,8 @@ impl<'p> Records<'p> {
             Ok(span) => {
                 let dialect = &self.plan.reading.dialect;
                 let fault = span.and_then(|span| {
-                    torn_head(self.piece, span, dialect).or_else(|| head_fault(self.piece, span))
+                    torn_head(self.piece, span, dialect)
+                        .or_else(|| head_fault(self.piece, span, self.plan.reading.on_nul))
                 });
                 let mut scratch = Vec::new();
                 let name = |field: &Field| {
@@ -357,11 +354,7 @@ pub(crate) fn json_text<'r>(
 ) -> Result<(&'r [u8], Range<usize>), Error> {
     let raw = &piece.bytes()[span.start..span.end];
     if is_suspect {
-        let bad = match on_nul {
-            OnNul::Error => bad_sequence(raw),
-            OnNul::Strip => not_utf8(raw),
-        };
-        if let Some((at, length)) = bad {
+        if let Some((at, length)) = not_allowed(raw, on_nul) {
             return Err(not_text(piece, span, at, length, with_hint));
         }
         if memchr::memchr(0, raw).is_some() {

@@ -37,7 +37,7 @@ pub(crate) struct LoadContext {
     /// In which order the rows of a part are sent.
     pub(crate) sort: SortRule,
     /// The most bytes a second; `None`: as many as the server takes.
-    pub(crate) rate: Option<RateLimit>,
+    pub(crate) rate: Option<Arc<RateLimit>>,
     /// The account of rows that commit one by one. `None`: each worker has one transaction.
     pub(crate) commits: Option<Arc<RowCommits>>,
 }

@@ -1,14 +1,19 @@
 //! The most bytes a second that a load sends, all connections together: others use the server too.
 
-use parking_lot::Mutex;
 use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
 
 use tokio::time::{Instant, sleep_until};
 
-/// Gives each chunk its time: chunks that are sent at these times keep the rate on average, from the first second on.
+/// What is sent at once takes so many seconds, at the rate: more would be a burst.
+const AT_ONCE_S: f64 = 0.1;
+
+/// Gives all that is sent its time: bytes that are sent at these times keep the rate on average, from the first second on.
 pub(crate) struct RateLimit {
     bytes_per_second: f64,
-    /// When the next chunk may go.
+    /// When the next bytes may go.
     next: Mutex<Instant>,
 }
 
@@ -16,6 +21,13 @@ impl RateLimit {
     /// `bytes_per_second` is at least 1.
     pub(crate) fn new(bytes_per_second: u64) -> RateLimit {
         RateLimit { bytes_per_second: bytes_per_second.max(1) as f64, next: Mutex::new(Instant::now()) }
+    }
+
+    /// `bytes`, in pieces that may be sent at once.
+    pub(crate) fn slices(&self, bytes: Bytes) -> impl Iterator<Item = Bytes> {
+        let at_once = ((self.bytes_per_second * AT_ONCE_S) as usize).max(1);
+        let starts = (0..bytes.len()).step_by(at_once);
+        starts.map(move |start| bytes.slice(start..bytes.len().min(start.saturating_add(at_once))))
     }
 
     /// Waits until so many bytes may be sent.
@@ -47,5 +59,18 @@ mod tests {
         assert_eq!(limit.reserve(1, start), start + second / 2 + 2 * second);
         let later = start + 60 * second;
         assert_eq!((limit.reserve(1000, later), limit.reserve(1, later)), (later, later + second));
+    }
+
+    #[test]
+    fn what_is_sent_at_once_is_a_tenth_of_a_second_s_worth_and_at_least_a_byte() {
+        let lengths = |rate: u64, bytes: usize| {
+            let limit = RateLimit::new(rate);
+            limit.slices(Bytes::from(vec![7; bytes])).map(|slice| slice.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(1000, 250), [100, 100, 50]);
+        assert_eq!(lengths(1000, 100), [100]);
+        assert_eq!(lengths(3, 2), [1, 1]);
+        assert_eq!(lengths(u64::MAX, 5), [5]);
+        assert_eq!(lengths(1000, 0), [0; 0]);
     }
 }

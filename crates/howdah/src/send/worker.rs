@@ -150,9 +150,6 @@ impl Worker {
             Some(part) => part,
             none => none.insert(Part::start(&self.runner, form, context).await?),
         };
-        if let Some(rate) = &context.rate {
-            rate.admit(chunk.bytes.len()).await;
-        }
         part.send(chunk, retained).await?;
         match form {
             RowForm::Binary => self.sent.binary = true,
@@ -181,9 +178,6 @@ impl Worker {
             None => Box::new(as_they_came),
         };
         for (buffer, count) in buffers {
-            if let Some(rate) = &context.rate {
-                rate.admit(buffer.len()).await;
-            }
             part.feed(buffer).await?;
             context.control.add_rows_sent(count);
         }

@@ -141,7 +141,7 @@ impl InputPlan {
             let names = keys(&head, table, options);
             head.with_names(names)
         } else {
-            head::read(first.as_ref(), &dialect, &values)
+            head::read(first.as_ref(), &dialect, &values, options.tolerance.on_nul)
         };
         let mapping = mapping::for_existing(&head, Layouts::new(), table, options)?;
         force::check(options, &mapping)?;

@@ -37,6 +37,26 @@ fn a_first_row_that_may_have_been_lost_is_said() {
 }
 
 #[test]
+fn where_the_columns_are_listed_record_1_is_judged_by_its_look() {
+    let database = Database::new();
+    database.sql("CREATE TABLE t (id text, q text)");
+    for (csv, rows, says) in [
+        ("id,x\nfoo,bar\n", "foo|bar", "header=false"),
+        ("name,x_y\n1,bar\n", "1|bar", ""),
+        ("foo,bar\nbaz,qux\n", "foo|bar\nbaz|qux", "header=true"),
+        ("1,2\n3,4\n", "1|2\n3|4", ""),
+    ] {
+        database.sql("TRUNCATE t");
+        let file = database.file("t.csv", csv);
+        let wanted = options(&file, "t").column_list(["id", "q"]);
+        let (_, notices) = try_load(&database, &wanted).unwrap();
+        let said: String = notices.into_iter().filter(|notice| notice.contains("record 1")).collect();
+        assert!(said.contains(says) && (says.is_empty() == said.is_empty()), "{csv:?}: {said}");
+        assert_eq!(database.sql("TABLE t"), rows, "{csv:?}");
+    }
+}
+
+#[test]
 fn ordinary_files_are_loaded_without_a_word_about_their_header() {
     let database = Database::new();
     database.sql("CREATE TABLE people (name text, city text); CREATE TABLE numbers (a int, b int)");

@@ -365,9 +365,11 @@ fn a_dry_run_finds_the_same_rejects_and_writes_nothing() {
 fn nuls_can_be_stripped_and_the_record_is_read_as_if_they_had_not_been_there() {
     let database = Database::new();
     database.sql("CREATE TABLE t (a int, b text, c text)");
-    let file = database.file("input.csv", b"a,b,c\n1\0,\0\"x,\0y\"\0,\0\n2,z,\"\"\n");
+    let file = database.file("input.csv", b"a\0,\0\"b\",c\n1\0,\0\"x,\0y\"\0,\0\n2,z,\"\"\n");
     load(&database, &options(&file, "t").on_nul(OnNul::Strip));
     assert_eq!(database.sql("SELECT a, b, c IS NULL FROM t ORDER BY 1"), "1|x,y|t\n2|z|f");
+    load(&database, &options(&file, "made").mode(Mode::Create).on_nul(OnNul::Strip));
+    assert_eq!(database.sql("SELECT a, b FROM made ORDER BY 1"), "1|x,y\n2|z");
 }
 
 #[test]

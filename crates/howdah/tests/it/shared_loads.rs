@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use arrow_array::{Int32Array, RecordBatch};
 use howdah::options::{Indexes, Mode, OnError, Unlogged, WritePath};
-use howdah::{Committed, Control, Error, ErrorKind, LoadOptions, Report};
+use howdah::{Committed, Control, Error, ErrorKind, LoadOptions, Report, Target};
 use howdah_testkit::Database;
 use howdah_testkit::waiting::until;
 use parquet::arrow::ArrowWriter;
@@ -266,7 +266,87 @@ fn a_ledger_that_forgot_parts_ends_a_load() {
     database.sql("DELETE FROM howdah_parts WHERE part = 1");
     let error = try_load(&database, &shared(&files, "n")).unwrap_err();
     assert!(error.message().contains("begun with other inputs"), "{error:?}");
+    assert!(!error.hint().unwrap_or_default().contains("goes on"), "{error:?}");
     database.sql("ALTER TABLE howdah_parts SET UNLOGGED");
     let error = try_load(&database, &shared(&files, "n")).unwrap_err();
     assert!(error.message().contains("UNLOGGED"), "{error:?}");
+}
+
+#[test]
+fn a_process_whose_session_ends_after_some_parts_says_which_are_in() {
+    let database = Database::new();
+    let (files, rows) = files(&database, 3);
+    database.sql("CREATE TABLE t (id int PRIMARY KEY, name text)");
+    // In the smallest file, which is taken last.
+    let holder = Holder::new(&database, "INSERT INTO t VALUES (0, 'somebody else')");
+    let dying = start(&database, &shared(&files, "n").jobs(1), &Control::new());
+    until_it_waits(&database);
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+                  AND application_name = 'howdah' AND datname = current_database()";
+    assert_eq!(database.sql(end), "t");
+    let error = dying.join().unwrap().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.committed()),
+        (ErrorKind::PartlyCommitted, Committed::Partly),
+        "{error:?}"
+    );
+    let visible = error.visible().unwrap();
+    let said = format!("{} rows are in public.t: this process loaded 2 of 3 parts", rows - 10);
+    assert!(visible.contains(&said), "{visible}");
+    holder.release();
+    load(&database, &shared(&files, "n"));
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT id) FROM t"), format!("{rows}|{rows}"));
+}
+
+#[test]
+fn literals_mean_the_same_in_all_processes() {
+    let database = Database::new();
+    let (files, _) = files(&database, 1);
+    database.sql("CREATE TABLE t (id int, name text)");
+    load(&database, &shared(&files, "n"));
+    database.sql(
+        "SELECT format('ALTER DATABASE %I SET timezone TO %L', current_database(), 'Asia/Tokyo') \\gexec",
+    );
+    let error = try_load(&database, &shared(&files, "n")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    let detail = error.detail().unwrap_or_default();
+    assert!(detail.starts_with("TimeZone: ") && detail.ends_with(" there, Asia/Tokyo here"), "{error:?}");
+    assert_eq!(load(&database, &shared(&files, "other")).rows, 10);
+}
+
+#[test]
+fn a_table_that_was_dropped_and_made_anew_is_another() {
+    let database = Database::new();
+    let (files, _) = files(&database, 1);
+    database.sql("CREATE TABLE t (id int, name text)");
+    load(&database, &shared(&files, "it's"));
+    database.sql("DROP TABLE t; CREATE TABLE t (id int, name text)");
+    let error = try_load(&database, &shared(&files, "it's")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.message().contains("another table of the name public.t, which is gone"), "{error:?}");
+    let hint = error.hint().unwrap();
+    database.sql(&hint[hint.find("DELETE").unwrap()..]);
+    assert_eq!(load(&database, &shared(&files, "it's")).rows, 10);
+}
+
+#[test]
+fn rows_that_a_policy_judges_are_refused_before_a_ledger_is_made() {
+    let database = Database::new();
+    let (files, _) = files(&database, 1);
+    database.sql(
+        "DROP ROLE IF EXISTS shares_policed; CREATE ROLE shares_policed LOGIN PASSWORD 'shares-policed-pw';
+         GRANT CREATE, USAGE ON SCHEMA public TO shares_policed; CREATE TABLE t (id int, name text);
+         GRANT ALL ON t TO shares_policed; ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+         CREATE POLICY every_row ON t USING (true)",
+    );
+    let conninfo = format!("{} user=shares_policed password=shares-policed-pw", database.conninfo());
+    let judged = Target::new(&conninfo).unwrap();
+    for jobs in [1, 2] {
+        let error = howdah::load(&shared(&files, "n").jobs(jobs), &judged, &Control::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error:?}");
+        let said = error.message();
+        assert!(said.contains("share") && said.contains("row-level security"), "{said}");
+    }
+    assert_eq!(database.sql("SELECT to_regclass('howdah_loads') IS NULL AND NOT EXISTS (TABLE t)"), "t");
+    database.sql("DROP OWNED BY shares_policed CASCADE; DROP ROLE shares_policed");
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::*;
+use crate::store::address::Kind;
 use crate::store::profile::completed;
+use crate::store::settings::check;
 
 const CONFIG: &str = "
 [default]
@@ -162,4 +164,50 @@ fn an_object_is_read_with_the_keys_of_a_profile() {
     let authorization = server.authorization().unwrap();
     assert!(authorization.contains("Credential=dev-key/"), "{authorization}");
     assert!(authorization.contains("/us-west-2/s3/"), "{authorization}");
+}
+
+#[test]
+fn a_name_with_spaces_stands_in_quotes() {
+    let key = "aws_access_key_id = k\naws_secret_access_key = s\n";
+    let config = format!(
+        "[profile \"with space\"]\n{key}services = 'of me'\n[services 'of me']\ns3 =\n  endpoint_url = https://here\n[profiles]\n[profile  two]\n{key}"
+    );
+    let home = home(&config, "");
+    let found = settings(home.path(), &[("AWS_PROFILE", "with space")]).unwrap();
+    assert!(found.contains(&("aws_access_key_id".to_owned(), "k".to_owned())), "{found:?}");
+    assert!(settings(home.path(), &[("AWS_PROFILE", "two")]).unwrap().len() > 1);
+    let missing = settings(home.path(), &[("AWS_PROFILE", "s")]).unwrap_err();
+    assert!(missing.contains("there is no AWS profile \"s\""), "{missing}");
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let home = home("", "");
+    let pipe = home.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let error = settings(home.path(), &[("AWS_CONFIG_FILE", pipe.to_str().unwrap())]).unwrap_err();
+    assert!(error.ends_with("cannot be used: it is a pipe"), "{error}");
+    assert_eq!(settings(home.path(), &[("AWS_CONFIG_FILE", "/dev/null")]).map(|found| found.len()), Ok(1));
+}
+
+#[test]
+fn what_cannot_stand_in_a_request_is_refused_by_its_name() {
+    for (kind, name, value, is_fine) in [
+        (Kind::S3, "AWS_ENDPOINT_URL", "not a url", false),
+        (Kind::S3, "AWS_ENDPOINT_URL_S3", "localhost:9000", false),
+        (Kind::S3, "AWS_ENDPOINT_URL", "file:///etc", false),
+        (Kind::S3, "AWS_ENDPOINT_URL", "http://127.0.0.1:9000", true),
+        (Kind::S3, "AWS_SESSION_TOKEN", "SECRET\nB", false),
+        (Kind::S3, "AZURE_ENDPOINT", "not a url", true),
+        (Kind::Azure, "AZURE_ENDPOINT", "not a url", false),
+        (Kind::Google, "GOOGLE_BUCKET", "a\tb", false),
+        (Kind::Http, "AWS_ENDPOINT_URL", "not a url", true),
+    ] {
+        let checked = check(kind, &Environment::from_pairs(&[(name, value)]));
+        assert_eq!(checked.is_ok(), is_fine, "{name}={value}");
+        let Err(failure) = checked else { continue };
+        let said = failure.to_string();
+        assert!(said.starts_with(name) && !said.contains(value) && !said.contains("SECRET"), "{said}");
+    }
 }

@@ -9,7 +9,7 @@ fn decided(csv: &str) -> HeaderDecision {
     let dialect = Dialect::resolve(Format::Csv, &DialectOptions::default()).unwrap();
     let origin = Origin { source: "t".into(), byte_offset: 0, first_line: 1, lines: None };
     let piece = Piece::of(csv.as_bytes().to_vec(), origin, Eol::Nl, true);
-    read(Some(&piece), &dialect, &Spelling::default()).header_of_new(HeaderOption::Auto)
+    read(Some(&piece), &dialect, &Spelling::default(), OnNul::Error).header_of_new(HeaderOption::Auto)
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Load<'_> {
             dense: Arc::new(AtomicBool::new(false)),
             rejects: rejects.clone(),
             isolates_rows: rejects.is_some() && can_refuse,
-            rate: self.options.writing.max_rate.map(RateLimit::new),
+            rate: self.options.writing.max_rate.map(|rate| Arc::new(RateLimit::new(rate))),
             sort: decision.sort.clone(),
             commits: decision.commits.clone(),
         }

@@ -184,6 +184,11 @@ impl Load<'_> {
             (Some(apply), Some(table)) => {
                 let placing = Staging::place(connection, table, self.id, apply, &mapping, &mut jobs);
                 let mut staging = placing.await?;
+                if options.target.share {
+                    let why =
+                        format!(" needs rows that go straight into {}; here they wait ", table.display());
+                    return Err(Error::usage(message![setting::SHARE.bool(true), why, staging.reason(1)]));
+                }
                 staging.applied_by = self.applied_by(found, table, &staging, jobs.count).await?;
                 Some(staging)
             }

@@ -13,6 +13,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::infer::head;
 use crate::load::Load;
+use crate::options::OnNul;
 use crate::plan::header::Head;
 use crate::plan::header_match;
 use crate::read::queue;
@@ -48,8 +49,9 @@ impl Load<'_> {
             return Ok((head, Layouts::new()));
         }
         let (inputs, dialect, skip) = (inputs.to_vec(), dialect.clone(), options.input.skip_lines);
+        let on_nul = options.tolerance.on_nul;
         let (notices, widths) = (self.control.clone(), self.widths_of_record_one());
-        let read = move || headers(&inputs, &dialect, skip, widths.as_ref(), &notices);
+        let read = move || headers(&inputs, &dialect, skip, widths.as_ref(), on_nul, &notices);
         let headers = queue::off_thread(self.control, read).await??;
         if headers.iter().all(|(_, header)| *header == head.first) {
             return Ok((head, Layouts::new()));
@@ -89,6 +91,7 @@ fn headers(
     dialect: &Arc<Dialect>,
     skip_lines: u64,
     widths: Option<&Widths>,
+    on_nul: OnNul,
     notices: &Control,
 ) -> Result<Vec<Header>, Error> {
     let mut headers = Vec::with_capacity(inputs.len());
@@ -98,7 +101,7 @@ fn headers(
         let mut cutter = Cutter::new(vec![input.clone()], dialect.clone(), progress.clone(), HEADER_BYTES)
             .skipping_lines(skip_lines)
             .confining_stray_quotes(widths.cloned());
-        let names = head::read(cutter.peek()?, dialect, &Spelling::default()).names()?;
+        let names = head::read(cutter.peek()?, dialect, &Spelling::default(), on_nul).names()?;
         progress.take_notices().into_iter().for_each(|notice| notices.notice(notice));
         if !names.is_empty() {
             headers.push((input.name.clone(), names));

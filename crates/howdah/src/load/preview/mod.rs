@@ -78,7 +78,7 @@ impl Load<'_> {
                 summary.format = first.map_or("ndjson", |piece| json::form_name(piece.eol));
                 head::keys(first, &dialect, &options, table.as_ref(), is_all)?
             } else {
-                head::read(first, &dialect, &values)
+                head::read(first, &dialect, &values, options.tolerance.on_nul)
             };
             let preview = Preview {
                 morsels: MorselSource::text(cutter),

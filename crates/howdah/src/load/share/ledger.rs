@@ -6,7 +6,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::parts::SharedPart;
 use super::settings::{self, Settings};
-use crate::catalog::name::{display, quote};
+use crate::catalog::name::{display, quote, quote_literal};
 use crate::catalog::table::Table;
 use crate::error::Error;
 
@@ -27,6 +27,8 @@ pub(super) struct PartLedger {
     parts: String,
     /// The table, as the load's row names it.
     table: String,
+    /// What tells it from another of that name.
+    oid: u32,
     id: String,
     /// Who notes parts.
     process: String,
@@ -57,6 +59,7 @@ impl PartLedger {
             loads: relation(LOADS),
             parts: relation(PARTS),
             table: table.display(),
+            oid: table.oid,
             id,
             process,
         }
@@ -65,7 +68,7 @@ impl PartLedger {
     fn creation(&self) -> String {
         let PartLedger { loads, parts, .. } = self;
         format!(
-            "CREATE TABLE {loads} (load_id text PRIMARY KEY, target text NOT NULL, settings text NOT NULL, \
+            "CREATE TABLE {loads} (load_id text PRIMARY KEY, target text NOT NULL, target_oid oid NOT NULL, settings text NOT NULL, \
              parts bigint NOT NULL, begun_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()); \
              CREATE TABLE {parts} (load_id text NOT NULL REFERENCES {loads} ON DELETE CASCADE, part bigint NOT NULL, \
              input text NOT NULL, row_groups int8range, version text NOT NULL, bytes bigint NOT NULL, rows bigint, \
@@ -161,13 +164,14 @@ impl PartLedger {
     ) -> Result<bool, Error> {
         let settings = serde_json::to_string(settings).unwrap_or_default();
         let sql = format!(
-            "INSERT INTO {} (load_id, target, settings, parts) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING load_id",
+            "INSERT INTO {} (load_id, target, target_oid, settings, parts) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING load_id",
             self.loads
         );
         let count = number(parts.len() as u64);
-        let values: [(&(dyn ToSql + Sync), Type); 4] = [
+        let values: [(&(dyn ToSql + Sync), Type); 5] = [
             (&self.id, Type::TEXT),
             (&self.table, Type::TEXT),
+            (&self.oid, Type::OID),
             (&settings, Type::TEXT),
             (&count, Type::INT8),
         ];
@@ -203,13 +207,21 @@ impl PartLedger {
         parts: &[SharedPart],
     ) -> Result<(), Error> {
         let id = &self.id;
-        let sql = format!("SELECT target, settings FROM {} WHERE load_id = $1", self.loads);
+        let sql = format!("SELECT target, settings, target_oid FROM {} WHERE load_id = $1", self.loads);
         let rows = connection.client().query_typed(&sql, &[(id, Type::TEXT)]).await?;
         let row = rows.first().ok_or_else(|| self.is_gone())?;
         let target: String = row.get(0);
         if target != self.table {
             return Err(Error::usage(format!("load {id} is one into {target}, not into {}", self.table))
                 .with_hint("give every load an id of its own"));
+        }
+        if row.get::<_, u32>(2) != self.oid {
+            let said = format!("load {id} is one into another table of the name {target}, which is gone");
+            return Err(Error::usage(said).with_hint(format!(
+                "give the load an id of its own, or forget the one that was: DELETE FROM {} WHERE load_id = {}",
+                self.loads,
+                quote_literal(id)
+            )));
         }
         let sql = format!(
             "SELECT input, row_groups::text, version FROM {} WHERE load_id = $1 ORDER BY part",

@@ -45,10 +45,11 @@ impl Load<'_> {
         // What was read to make the plan is read again.
         self.control.rewind_to(0);
         let ledger = PartLedger::new(&decision.table, id.clone(), self.id.to_string());
-        let settings = settings::of(self.options, &decision.plan, self.report.plan.as_ref());
+        let mut settings = settings::of(self.options, &decision.plan, self.report.plan.as_ref());
         let target = self.target.pinned_to(connection);
         let joining = async {
             ledger.make(connection).await?;
+            settings.extend(settings::of_session(connection).await?);
             ledger.join(connection, &settings, &parts.list).await?;
             let standing = ledger.standing(connection).await?;
             let workers = WorkerPool::connect(connection, &target, decision.jobs.count).await?;
@@ -128,7 +129,9 @@ fn what_is_in(error: Error, tally: &Tally, decision: &Setup) -> Error {
     // Where a COMMIT was not answered, nothing has to be found out or undone by hand.
     let [.., hint] = error.messages();
     let hint = hint.filter(|_| !is_unknown).cloned();
-    let error = error.with_hint(Message::joined(hint.into_iter().chain([again]), "; "));
+    // Where the ledger itself is not what it was, nothing goes on.
+    let again = (error.kind() != ErrorKind::Usage).then_some(again);
+    let error = error.with_hint(Message::joined(hint.into_iter().chain(again), "; "));
     let counted = format!("{} of {}", tally.parts, parts::counted(tally.standing.parts));
     match (tally.parts, is_unknown) {
         (0, false) => error.nothing_changed(),
@@ -137,7 +140,7 @@ fn what_is_in(error: Error, tally: &Tally, decision: &Setup) -> Error {
             Committed::Partly,
             format!("{} rows are in {table}: this process loaded {counted}, each as a whole", tally.rows),
         ),
-        (_, true) => error.with_visible(
+        (_, true) => error.of_kind(ErrorKind::PartlyCommitted).with_visible(
             Committed::Unknown,
             format!("this process loaded {counted} into {table}, and of another COMMIT no answer came"),
         ),

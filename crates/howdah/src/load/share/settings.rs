@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use howdah_connect::Connection;
 use howdah_message::{Message, setting};
 
 use crate::error::Error;
@@ -43,6 +44,19 @@ pub(super) fn of(options: &LoadOptions, plan: &Plan, summary: Option<&PlanSummar
     .into()
 }
 
+/// What the session decides of the values that literals have.
+const OF_SESSION: &str = "select name, setting from pg_catalog.pg_settings
+     where name in ('TimeZone', 'DateStyle', 'IntervalStyle', 'lc_monetary', 'array_nulls', 'xmloption')";
+
+/// Those of this process's sessions.
+///
+/// # Errors
+/// The server's.
+pub(super) async fn of_session(connection: &Connection) -> Result<Settings, Error> {
+    let rows = connection.client().query_typed(OF_SESSION, &[]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
 /// Refuses `ours` where they are not those that the load was begun with.
 ///
 /// # Errors
@@ -62,5 +76,7 @@ pub(super) fn agree(id: &str, theirs: &str, ours: &Settings) -> Result<(), Error
     });
     Err(Error::usage(format!("load {id} was begun with other options"))
         .with_detail(Message::joined(told, "; "))
-        .with_hint("all processes run the same command, of the same version of howdah"))
+        .with_hint(
+            "all processes run the same command, of the same version of howdah, under the same settings of the session",
+        ))
 }

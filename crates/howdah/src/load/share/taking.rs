@@ -117,7 +117,8 @@ impl<'a> Common<'a> {
         let connection = worker.connection().clone();
         let mut idle_since: Option<Instant> = None;
         while !self.state.lock().is_over {
-            let claimed = self.load.interruptible(&connection, self.claim(&connection)).await?;
+            let claimed = self.load.interruptible(&connection, self.claim(&connection)).await;
+            let claimed = claimed.map_err(Error::nothing_changed)?;
             if let Some(at) = claimed {
                 idle_since = None;
                 self.begin_part();
@@ -125,12 +126,13 @@ impl<'a> Common<'a> {
                 self.state.lock().busy -= 1;
                 all.add(loaded?);
             }
-            if self.look(&connection, claimed.is_some()).await?.is_complete() {
+            let standing = self.look(&connection, claimed.is_some()).await;
+            if standing.map_err(Error::nothing_changed)?.is_complete() {
                 return Ok(());
             }
             if claimed.is_none() {
                 let since = *idle_since.get_or_insert_with(Instant::now);
-                self.wait(&connection, since).await?;
+                self.wait(&connection, since).await.map_err(Error::nothing_changed)?;
             }
         }
         Ok(())
@@ -194,6 +196,33 @@ impl<'a> Common<'a> {
         connection: &Arc<Connection>,
         at: usize,
     ) -> Result<Sent, Error> {
+        let (sent, dropped) =
+            self.bring_part(worker, connection, at).await.map_err(Error::nothing_changed)?;
+        let commit = Commit {
+            connections: std::slice::from_ref(connection),
+            target: self.target,
+            control: self.load.control,
+            server: self.server,
+            makes: Makes::AllAtOnce,
+        };
+        let is_confirmed = commit.run().await?;
+        let tally = &mut self.state.lock().tally;
+        tally.parts += 1;
+        tally.rows += sent.rows;
+        tally.refused += sent.refused;
+        tally.dropped += dropped;
+        tally.is_confirmed &= is_confirmed;
+        Ok(sent)
+    }
+
+    /// Brings the rows of the part, and notes it, in the open transaction: whatever fails, nothing of it is in. Returns how many
+    /// rows triggers dropped, too.
+    async fn bring_part(
+        &self,
+        worker: &mut PoolWorker<'_>,
+        connection: &Arc<Connection>,
+        at: usize,
+    ) -> Result<(Sent, u64), Error> {
         let control = self.load.control;
         let input = InputQueue::new(self.parts.records(at, self.load, &self.decision.plan));
         let sent = tokio::select! {
@@ -210,22 +239,7 @@ impl<'a> Common<'a> {
         }
         let noting = self.ledger.note(connection, at, (sent.rows, sent.refused));
         self.load.interruptible(connection, noting).await?;
-        let connections = std::slice::from_ref(connection);
-        let commit = Commit {
-            connections,
-            target: self.target,
-            control,
-            server: self.server,
-            makes: Makes::AllAtOnce,
-        };
-        let is_confirmed = commit.run().await?;
-        let tally = &mut self.state.lock().tally;
-        tally.parts += 1;
-        tally.rows += sent.rows;
-        tally.refused += sent.refused;
-        tally.dropped += dropped;
-        tally.is_confirmed &= is_confirmed;
-        Ok(sent)
+        Ok((sent, dropped))
     }
 
     /// Compares what was read with what the server counted. Returns how many rows triggers dropped.

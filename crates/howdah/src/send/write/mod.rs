@@ -21,6 +21,7 @@ use crate::plan::Plan;
 use crate::plan::mapping::Mapping;
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
+use crate::send::rate_limit::RateLimit;
 use crate::send::row_commits::RowCommits;
 use copy::Copy;
 use howdah_connect::Connection;
@@ -48,6 +49,8 @@ pub(crate) struct StatementRunner {
     elements: OnceCell<Vec<ArrayElement>>,
     /// The account of rows that commit one by one.
     commits: Option<Arc<RowCommits>>,
+    /// How fast rows may be sent, by all connections together.
+    rate: Option<Arc<RateLimit>>,
 }
 
 /// The server refused a part, or the connection broke.
@@ -68,8 +71,8 @@ impl From<tokio_postgres::Error> for PartFailure {
 
 /// Where the rows of one part go.
 pub(crate) enum Sink {
-    /// One COPY statement.
-    Copy(Copy),
+    /// One COPY statement, no faster than the rate.
+    Copy(Copy, Option<Arc<RateLimit>>),
     /// INSERT statements.
     Statements(StatementSink),
 }
@@ -82,7 +85,14 @@ impl Sink {
     #[inline]
     pub(crate) async fn feed(&mut self, rows: Bytes) -> Result<(), tokio_postgres::Error> {
         match self {
-            Sink::Copy(copy) => copy.feed(rows).await,
+            Sink::Copy(copy, None) => copy.feed(rows).await,
+            Sink::Copy(copy, Some(rate)) => {
+                for rows in rate.slices(rows) {
+                    rate.admit(rows.len()).await;
+                    copy.feed(rows).await?;
+                }
+                Ok(())
+            }
             Sink::Statements(statements) => {
                 statements.feed(&rows).await;
                 Ok(())
@@ -96,7 +106,7 @@ impl Sink {
     /// The server refused a row, or the connection broke.
     pub(crate) async fn finish(self) -> Result<u64, PartFailure> {
         match self {
-            Sink::Copy(copy) => Ok(copy.finish().await?),
+            Sink::Copy(copy, _) => Ok(copy.finish().await?),
             Sink::Statements(statements) => statements.finish().await,
         }
     }
@@ -112,6 +122,7 @@ impl StatementRunner {
             prepared: Mutex::default(),
             elements: OnceCell::new(),
             commits: context.commits.clone(),
+            rate: context.rate.clone(),
         }
     }
 
@@ -129,7 +140,8 @@ impl StatementRunner {
         }
         let sql = || self.plan.copy_sql(&self.relation, form);
         let statement = self.prepared(0, form, sql).await?;
-        Ok(Sink::Copy(Copy::start(&self.connection, &statement, form).await?))
+        let copy = Copy::start(&self.connection, &statement, form).await?;
+        Ok(Sink::Copy(copy, self.rate.clone()))
     }
 
     /// The statement for `rows` rows in `form`, prepared when it is first used.

@@ -88,10 +88,13 @@ impl StatementSink {
 
     async fn flush(&mut self) {
         let rows = std::mem::take(&mut self.pending);
-        self.pending_bytes = 0;
+        let bytes = std::mem::take(&mut self.pending_bytes);
         let commits = self.runner.commits.as_deref();
         let is_over = self.refused.is_some() || commits.is_some_and(RowCommits::is_halted);
         if !is_over && !rows.is_empty() {
+            if let Some(rate) = &self.runner.rate {
+                rate.admit(bytes).await;
+            }
             match send(&self.runner, self.form, &rows).await {
                 Ok(counted) => {
                     self.counted += counted;
