@@ -23,6 +23,7 @@ Examples:
   howdah doctor -d shop --table events --rows 40_000_000
   howdah doctor -d shop --watch=30                what holds up those who write now
   howdah doctor -d shop --app                     what the programs that write could do better
+  howdah doctor -d shop --app --table events --measure           and how many rows a batch should have
   howdah doctor -d shop --table events --measure
   howdah doctor events.csv -d shop --table events --measure      how long that load will take
   howdah doctor -d shop --table events --report markdown > ticket.md

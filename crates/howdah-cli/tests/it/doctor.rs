@@ -1,6 +1,7 @@
 //! `howdah doctor` against servers and tables into which a state was built: it is found with its evidence and its remedy, and the
 //! remedy, run as it is printed, makes it go away.
 
+mod batches;
 mod connections;
 mod inputs;
 mod measuring;

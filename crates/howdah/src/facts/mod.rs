@@ -28,7 +28,7 @@ pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
 pub use place::DiskFacts;
 pub use programs::{
-    DatabaseFacts, OnConflict, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,
+    ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,
     UpdateFacts,
 };
 pub use replication::{ArchiverFacts, PreparedTransaction, SlotFacts, StandbyFacts};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use howdah::facts::{OnConflict, StatementFacts, UpdateFacts};
+use howdah::facts::{ConflictAction, StatementFacts, UpdateFacts};
 
 use super::{OFTEN, brings_rows, calls, costs, each, nothing, of_one_row, programs, sent};
-use super::{shown, updates};
+use super::{shape, shown, updates};
 use crate::case::Case;
 use crate::figures::{count, rate, time};
 use crate::finding::{Finding, Remedy};
@@ -137,19 +137,6 @@ pub(super) fn values_shapes(case: &Case<'_>) -> Judged {
     if many.is_empty() { Ok(nothing(case, sent)) } else { Ok(Verdict::of(many)) }
 }
 
-/// A text without the numbers of its parameters and without the mark of more rows.
-fn shape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut is_parameter = false;
-    for c in text.chars() {
-        is_parameter = c == '$' || (is_parameter && c.is_ascii_digit());
-        if !is_parameter || c == '$' {
-            out.push(c);
-        }
-    }
-    out.replace(", …", "")
-}
-
 pub(super) fn upsert_rewrites(case: &Case<'_>) -> Judged {
     let (programs, sent) = sent(case)?;
     let upserts: Vec<&StatementFacts> = sent.statements.iter().filter(|it| updates(it)).collect();
@@ -180,7 +167,7 @@ fn rewrites(a_second: f64, hot: f64, updated: &UpdateFacts, upsert: &StatementFa
             hot * 100.0
         ))
         .seen(format!("{} times: {}", count(upsert.calls), shown(upsert)));
-    if upsert.said.on_conflict == OnConflict::DoUpdate {
+    if upsert.said.on_conflict == ConflictAction::DoUpdate {
         finding = finding.remedy(in_program(
             "… DO UPDATE SET … WHERE (t.a, t.b) IS DISTINCT FROM (excluded.a, excluded.b) leaves rows alone that are equal",
             "columns are compared; RETURNING gives back no row that is left alone",
@@ -287,6 +274,14 @@ mod tests {
             ["with 1 to 21 rows of VALUES: INSERT INTO t VALUES ($1) ON CONFLICT DO NOTHING"]
         );
         fine("app.values-shapes", shapes(20, |_| "t".into()));
+        // One of its shapes has one row, and that is the same statement.
+        fine("app.one-row-statements", |facts| {
+            shapes(21, |_| "t".into())(facts);
+            let Fact::Seen(sent) = &mut programs(facts).statements else { panic!() };
+            for statement in &mut sent.statements {
+                (statement.calls, statement.rows) = (statement.calls * 1e4, statement.rows * 1e4);
+            }
+        });
         fine("app.values-shapes", shapes(40, |n| format!("t{n}")));
         let finding = found("app.values-shapes", |facts| {
             shapes(21, |_| "t".into())(facts);

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::facts::fact::{self, Fact};
 
 pub use statements::{SentFacts, StatementFacts};
-pub use text::{OnConflict, StatementKind, StatementText};
+pub use text::{ConflictAction, StatementKind, StatementText};
 
 use statements::{Counted, Counter};
 

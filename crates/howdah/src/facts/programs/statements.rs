@@ -115,7 +115,7 @@ pub(super) async fn counter(client: &Client) -> Result<(Option<String>, Fact<Cou
 
 /// A statement's counters.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Count {
+struct StatementCount {
     role: i64,
     /// `None`: the role may not see it.
     id: Option<i64>,
@@ -130,7 +130,7 @@ struct Count {
 /// All counters at a look.
 #[derive(Debug)]
 pub(super) struct Counted {
-    statements: Vec<Count>,
+    statements: Vec<StatementCount>,
     forgotten: Option<f64>,
 }
 
@@ -152,7 +152,7 @@ pub(super) async fn counted(client: &Client, counter: &Counter) -> Result<Fact<C
            from {schema}.pg_stat_statements(false) where {}",
         counter.of_clients()
     );
-    let statements = fact::rows::<Count>(client, &sql).await?;
+    let statements = fact::rows::<StatementCount>(client, &sql).await?;
     let forgotten = match counter.has_forgotten {
         true => {
             let sql = format!("select dealloc::float8 as forgotten from {schema}.pg_stat_statements_info");
@@ -216,7 +216,7 @@ pub(super) async fn since(
 }
 
 /// The statements whose texts are asked for.
-fn wanted(counts: &[Count]) -> Option<String> {
+fn wanted(counts: &[StatementCount]) -> Option<String> {
     let mut pairs = String::new();
     for (count, id) in counts.iter().filter_map(|count| Some((count, count.id?))).take(MOST_TEXTS) {
         let comma = if pairs.is_empty() { "" } else { ", " };
@@ -227,15 +227,15 @@ fn wanted(counts: &[Count]) -> Option<String> {
 }
 
 /// Statements that came meanwhile, the most frequent ones first, and how often those came that are hidden.
-fn moved_since(before: &[Count], now: Vec<Count>) -> (Vec<Count>, f64) {
-    let calls_of_hidden = |counts: &[Count]| -> f64 {
+fn moved_since(before: &[StatementCount], now: Vec<StatementCount>) -> (Vec<StatementCount>, f64) {
+    let calls_of_hidden = |counts: &[StatementCount]| -> f64 {
         counts.iter().filter(|count| count.id.is_none()).map(|count| count.calls).sum()
     };
     let hidden = moved(calls_of_hidden(&now), calls_of_hidden(before));
-    let before: BTreeMap<(i64, Option<i64>), &Count> =
+    let before: BTreeMap<(i64, Option<i64>), &StatementCount> =
         before.iter().map(|count| ((count.role, count.id), count)).collect();
     let seen = now.into_iter().filter(|count| count.id.is_some());
-    let mut counts: Vec<Count> = seen
+    let mut counts: Vec<StatementCount> = seen
         .map(|count| before.get(&(count.role, count.id)).map_or(count, |before| count.since(before)))
         .filter(|count| count.calls > 0.0)
         .collect();
@@ -243,13 +243,13 @@ fn moved_since(before: &[Count], now: Vec<Count>) -> (Vec<Count>, f64) {
     (counts, hidden)
 }
 
-impl Count {
-    fn since(self, before: &Count) -> Count {
+impl StatementCount {
+    fn since(self, before: &StatementCount) -> StatementCount {
         // It was forgotten meanwhile, and came again.
         if self.calls < before.calls {
             return self;
         }
-        Count {
+        StatementCount {
             calls: self.calls - before.calls,
             rows: self.rows - before.rows,
             ran_ms: self.ran_ms - before.ran_ms,
@@ -278,8 +278,8 @@ impl Count {
 mod tests {
     use super::*;
 
-    fn count(id: Option<i64>, calls: f64) -> Count {
-        Count {
+    fn count(id: Option<i64>, calls: f64) -> StatementCount {
+        StatementCount {
             role: 10,
             id,
             calls,

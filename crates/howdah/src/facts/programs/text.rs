@@ -25,7 +25,7 @@ pub enum StatementKind {
 /// What becomes of a row whose key is there already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnConflict {
+pub enum ConflictAction {
     /// The statement fails.
     #[default]
     Fails,
@@ -54,7 +54,7 @@ pub struct StatementText {
     /// It has `RETURNING`.
     pub returns: bool,
     /// Its `ON CONFLICT`.
-    pub on_conflict: OnConflict,
+    pub on_conflict: ConflictAction,
 }
 
 /// Longer texts are cut.
@@ -281,19 +281,19 @@ fn tuples(tokens: &[Token<'_>], values: usize) -> (u32, Option<(usize, usize)>) 
     (count, (count > 0).then_some((first, last)))
 }
 
-fn on_conflict(rest: &[Token<'_>]) -> OnConflict {
+fn on_conflict(rest: &[Token<'_>]) -> ConflictAction {
     let top: Vec<&Token<'_>> = rest.iter().filter(|token| token.depth == 0).collect();
     let Some(at) = top.windows(2).position(|pair| pair[0].is_word("on") && pair[1].is_word("conflict"))
     else {
-        return OnConflict::Fails;
+        return ConflictAction::Fails;
     };
     let Some(act) = top[at..].windows(2).position(|pair| pair[0].is_word("do")).map(|act| at + act) else {
-        return OnConflict::Fails;
+        return ConflictAction::Fails;
     };
     match top[act + 1].is_word("update") {
-        false => OnConflict::DoNothing,
-        true if top[act..].iter().any(|token| token.is_word("where")) => OnConflict::DoUpdateWhere,
-        true => OnConflict::DoUpdate,
+        false => ConflictAction::DoNothing,
+        true if top[act..].iter().any(|token| token.is_word("where")) => ConflictAction::DoUpdateWhere,
+        true => ConflictAction::DoUpdate,
     }
 }
 

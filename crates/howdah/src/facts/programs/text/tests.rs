@@ -109,12 +109,16 @@ fn rows_of_values_are_counted_and_one_is_shown() {
 #[test]
 fn conflicts_and_returned_rows_are_known() {
     for (tail, on_conflict, returns) in [
-        ("", OnConflict::Fails, false),
-        ("RETURNING id", OnConflict::Fails, true),
-        ("ON CONFLICT (a) DO NOTHING", OnConflict::DoNothing, false),
-        ("ON CONFLICT (a) WHERE b DO UPDATE SET b = excluded.b RETURNING a", OnConflict::DoUpdate, true),
-        ("ON CONFLICT (a) DO UPDATE SET b = $2 WHERE t.b <> excluded.b", OnConflict::DoUpdateWhere, false),
-        ("ON CONFLICT (a) DO", OnConflict::Fails, false),
+        ("", ConflictAction::Fails, false),
+        ("RETURNING id", ConflictAction::Fails, true),
+        ("ON CONFLICT (a) DO NOTHING", ConflictAction::DoNothing, false),
+        ("ON CONFLICT (a) WHERE b DO UPDATE SET b = excluded.b RETURNING a", ConflictAction::DoUpdate, true),
+        (
+            "ON CONFLICT (a) DO UPDATE SET b = $2 WHERE t.b <> excluded.b",
+            ConflictAction::DoUpdateWhere,
+            false,
+        ),
+        ("ON CONFLICT (a) DO", ConflictAction::Fails, false),
     ] {
         let found = read(&format!("INSERT INTO t VALUES ($1) {tail}"));
         assert_eq!((found.on_conflict, found.returns), (on_conflict, returns), "{tail}");
