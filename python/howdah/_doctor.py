@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MARKS = {"fails": "!", "costs": "-", "notice": "."}
 
 _SECONDS = 60.0
+_WATCHED = 10.0
 _BYTES = 512 * 1024 * 1024
 
 
@@ -125,6 +126,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     rows: int | None = None,
     size: int | None = None,
     watch: float | None = None,
+    app: bool = False,
     measure: bool = False,
     tries: Sequence[str] = (),
     seconds: float | None = None,
@@ -143,7 +145,8 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     comes to when copies lack all that they are about.
 
     ``watch`` says for how many seconds it watches first what sessions that write wait for, and how much
-    they do: ``report["facts"]["watched"]``.
+    they do: ``report["facts"]["watched"]``. ``app=True`` watches also which statements programs send to the
+    database, for 10 seconds if ``watch`` does not say it; of their texts it keeps none with a literal in it.
 
     ``dsn`` and ``server`` are those of ``howdah.load``. ``data`` is a file that is to be loaded into
     ``table``: its rows are counted, or told from its size. ``rows`` or ``size`` (bytes) say what is to come.
@@ -158,12 +161,15 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     _check(table=table, data=data, both=None not in {rows, size}, measure=measures, limits=limits)
     if watch is not None and not watch > 0:
         _refuse("watch is a number of seconds, more than 0")
+    if watch is None and app:
+        watch = _WATCHED
     cost = None
     if measures:
         wanted = {"seconds": _SECONDS, "bytes": _BYTES, **limits}
         cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers, names)
     place = _target.place(dsn, server, stacklevel=3)
-    coming = (None if data is None else Path(data), rows, size, None if watch is None else float(watch))
+    watched = None if watch is None else float(watch)
+    coming = (None if data is None else Path(data), rows, size, watched, app)
     told, script, described, notices = _native.doctor(table, place, coming, cost, _saved(baseline))
     return _diagnosis(json.loads(told), script, described, notices)
 

@@ -27,7 +27,7 @@ def cli_main(argv: list[str]) -> int: ...
 def doctor(
     table: str | None,
     place: _Place,
-    coming: tuple[Path | None, int | None, int | None, float | None],
+    coming: tuple[Path | None, int | None, int | None, float | None, bool],
     cost: tuple[float, float, bool, bool, list[str]] | None,
     baseline: tuple[Path | None, str] | None,
 ) -> tuple[str, str, str, list[str]]: ...

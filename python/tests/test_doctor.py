@@ -116,6 +116,17 @@ def test_it_watches(orders: Database) -> None:
         howdah.doctor(dsn=orders.dsn, watch=0)
 
 
+def test_it_watches_programs(orders: Database) -> None:
+    found = howdah.doctor(dsn=orders.dsn, watch=1, app=True)
+    programs = found.report["facts"]["watched"]["programs"]
+    assert programs["seconds"] >= 1
+    assert programs["database"]["seen"].keys() == {"commits", "writing", "sessions", "active_s", "idle_s"}
+    # The server of the tests does not count statements.
+    gaps = [gap for gap in found.not_seen if gap["what"] == "what statements programs send"]
+    assert "pg_stat_statements" in gaps[0]["shown_by"]
+    assert not any(rule.startswith("app.commit") for rule in found.fine)
+
+
 def test_it_measures(orders: Database) -> None:
     found = howdah.doctor(
         "orders", orders.dsn, rows=1_000_000, measure=True, seconds=8, bytes=1 << 30, allow_busy=True

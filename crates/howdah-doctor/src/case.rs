@@ -157,6 +157,9 @@ impl<'f> Case<'f> {
             Unseen::Locked => ("somebody holds a lock on it", false),
             Unseen::TooSlow => ("the answer took longer than five seconds", false),
             Unseen::Elsewhere => ("only a program on the server's own machine can see it", false),
+            Unseen::NotInstalled => ("the database lacks the extension that sees it", true),
+            Unseen::NotLoaded => ("the server has not loaded the extension that sees it", true),
+            Unseen::NotCounted => ("the server does not count it", true),
             Unseen::Failed => ("the server refused the question", false),
             Unseen::NotAsked => ("nobody looked", false),
         };

@@ -240,6 +240,6 @@ pub struct Gap {
     pub what: String,
     /// Why it was not seen.
     pub why: &'static str,
-    /// The statement that shows it to the role, run by whoever may.
+    /// What shows it to the role, done by whoever may: a statement, if that is enough.
     pub shown_by: Option<String>,
 }

@@ -65,7 +65,7 @@ pub use rules::{all, find};
 pub use saved::{FORMAT, Saved};
 pub use script::Script;
 pub use trials::{
-    ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, NetworkTrial, NotMeasured, Run, TableTrial,
-    Trials,
+    BatchPath, BatchRun, BatchTrial, ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial,
+    NetworkTrial, NotMeasured, Run, TableTrial, Trials,
 };
 pub use undo::Undo;

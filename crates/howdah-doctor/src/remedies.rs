@@ -75,6 +75,12 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
     }
 }
 
+/// Something that is done to the program that writes.
+pub(crate) fn in_program(what: &str, price: &str) -> Remedy {
+    let action = Action::Elsewhere(what.to_owned());
+    Remedy::new(action, "as it was before", price).needs("whoever writes the program")
+}
+
 /// Indexes, foreign keys and CHECKs are built again after the load's rows, in its transaction.
 pub(crate) fn rebuild(table: &TableFacts) -> Remedy {
     let price =

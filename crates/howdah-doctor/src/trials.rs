@@ -1,5 +1,6 @@
 //! What was measured on a user's server: every run, so that what is made of them can be made again from a saved report.
 
+mod batches;
 mod client;
 mod connections;
 
@@ -9,6 +10,8 @@ use crate::attachment::{Attachment, Variant};
 use crate::measured::Measured;
 use crate::statistics::{Interval, Spread};
 
+pub(crate) use batches::Line;
+pub use batches::{BatchPath, BatchRun, BatchTrial};
 pub use client::ClientTrial;
 pub use connections::{ConnectionsRun, ConnectionsTrial};
 
@@ -28,6 +31,9 @@ pub struct Trials {
     pub client: Option<ClientTrial>,
     /// What more connections than one are worth.
     pub connections: Option<ConnectionsTrial>,
+    /// How long statements of several sizes take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batches: Option<BatchTrial>,
     /// What could not be measured.
     pub not_measured: Vec<NotMeasured>,
 }
@@ -82,6 +88,11 @@ impl CommitTrial {
     /// Seconds that a commit waits for the disk: never less than nothing.
     pub fn flush(&self) -> Option<f64> {
         Some((median(&self.local)? - median(&self.off)?).max(0.0))
+    }
+
+    /// Seconds of a commit that waits for all that is to be waited for.
+    pub(crate) fn commit(&self) -> Option<f64> {
+        median(&self.standby).or(median(&self.local))
     }
 
     /// Seconds that a commit waits for standbys, after the disk.

@@ -1,7 +1,7 @@
 //! What was seen while the server was watched: which share of their time sessions that write wait for something, and how much
 //! they do.
 
-use howdah::facts::{WatchFacts, WriterFacts};
+use howdah::facts::{ProgramFacts, StatementKind, WatchFacts, WriterFacts};
 
 use crate::figures::{bytes, rate};
 use crate::measured::Measured;
@@ -61,7 +61,29 @@ pub(crate) fn said(watched: &WatchFacts, of_all: bool) -> String {
             parts.push(format!("of their time {}", shares.join(", ")));
         }
     }
+    if let Some(sent) = watched.programs.as_ref().and_then(sent) {
+        parts.push(sent);
+    }
     format!("{:.0} s, {} looks: {}", watched.seconds, watched.looks, parts.join("; "))
+}
+
+/// Statements that bring rows, and those that nobody saw.
+fn sent(programs: &ProgramFacts) -> Option<String> {
+    let sent = programs.statements.seen()?;
+    let bringing = sent
+        .statements
+        .iter()
+        .filter(|it| matches!(it.said.kind, StatementKind::Insert | StatementKind::Copy));
+    let (calls, rows) = bringing.fold((0.0, 0.0), |(calls, rows), it| (calls + it.calls, rows + it.rows));
+    let each = |n: f64| rate(n / programs.seconds.max(0.001));
+    let mut said = format!("{} statements a second bring rows to the database", each(calls));
+    if calls > 0.0 {
+        said.push_str(&format!(", {:.1} each", rows / calls));
+    }
+    if sent.hidden > 0.0 {
+        said.push_str(&format!("; {} a second of other roles are not seen", each(sent.hidden)));
+    }
+    Some(said)
 }
 
 /// What they do, as PostgreSQL calls it.
@@ -75,7 +97,7 @@ fn name(writer: &WriterFacts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howdah::facts::{Fact, WorkFacts};
+    use howdah::facts::{Fact, SentFacts, StatementFacts, StatementText, WorkFacts};
 
     use super::*;
 
@@ -90,6 +112,7 @@ mod tests {
             looks: 100,
             writers: Fact::Seen(vec![writer("IO", "WALSync", 150), writer("", "", 50)]),
             work: Fact::Seen(WorkFacts { commits: 20.0, rows: 1e6, log: 3e8, full_pages: 0.0 }),
+            programs: None,
         };
         let sync = share(&watched, |writer| writer.event == "WALSync").unwrap();
         assert_eq!(sync.percent(), "75 % (66 to 82)");
@@ -103,5 +126,30 @@ mod tests {
         assert!(said(&watched, true).ends_with("; 0.2 sessions in transactions that write"));
         let own = "; 0.2 sessions of the own role, whose alone it sees, in transactions that write";
         assert!(said(&watched, false).ends_with(own));
+    }
+
+    #[test]
+    fn what_programs_sent_is_said_and_what_is_hidden_of_it() {
+        let of = |text: &str, calls: f64, rows: f64| {
+            let said = StatementText::read(text).unwrap();
+            StatementFacts { said, calls, rows, ..StatementFacts::default() }
+        };
+        let statements = vec![
+            of("INSERT INTO t VALUES ($1)", 50.0, 50.0),
+            of("COPY t FROM STDIN", 10.0, 700.0),
+            of("SELECT a FROM t", 900.0, 900.0),
+        ];
+        let mut programs = ProgramFacts {
+            seconds: 10.0,
+            statements: Fact::Seen(SentFacts { statements, ..SentFacts::default() }),
+            ..ProgramFacts::default()
+        };
+        assert_eq!(sent(&programs).unwrap(), "6 statements a second bring rows to the database, 12.5 each");
+        programs.statements = Fact::Seen(SentFacts { hidden: 70.0, ..SentFacts::default() });
+        assert_eq!(
+            sent(&programs).unwrap(),
+            "0 statements a second bring rows to the database; 7 a second of other roles are not seen"
+        );
+        assert_eq!(sent(&ProgramFacts::default()), None);
     }
 }

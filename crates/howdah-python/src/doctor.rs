@@ -22,9 +22,10 @@ use crate::wait::in_thread_until_stopped;
 #[derive(FromPyObject)]
 pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>);
 
-/// The load that is to come: its input, its rows, its bytes; and how many seconds the server is watched before.
+/// The load that is to come: its input, its rows, its bytes; how many seconds the server is watched before, and whether the
+/// statements of programs are.
 #[derive(FromPyObject)]
-pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>, Option<f64>);
+pub(crate) struct Coming(Option<PathBuf>, Option<u64>, Option<u64>, Option<f64>, bool);
 
 /// An earlier report: its file, or its JSON.
 #[derive(FromPyObject)]
@@ -82,14 +83,15 @@ pub(crate) fn doctor(
 fn report(
     target: &Target,
     table: Option<&TableName>,
-    Coming(data, rows, bytes, watch): Coming,
+    Coming(data, rows, bytes, watch, app): Coming,
     cost: Option<(Limits, Vec<String>)>,
     control: &Control,
     notices: &mut Vec<String>,
 ) -> Result<Report, Error> {
     let mut facts = Facts::look(target, table, control)?;
     if let Some(seconds) = watch {
-        facts.watched = Some(WatchFacts::watch(target, seconds, control)?);
+        let watch = if app { WatchFacts::watch_programs } else { WatchFacts::watch };
+        facts.watched = Some(watch(target, seconds, control)?);
     }
     let input = match data.as_deref().zip(table) {
         Some((data, table)) => rows_of(data, table, target, control, notices)?,

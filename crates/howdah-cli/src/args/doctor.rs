@@ -22,6 +22,8 @@ Examples:
   howdah doctor -d shop --table events
   howdah doctor -d shop --table events --rows 40_000_000
   howdah doctor -d shop --watch=30                what holds up those who write now
+  howdah doctor -d shop --app                     what the programs that write could do better
+  howdah doctor -d shop --app --table events --measure           and how many rows a batch should have
   howdah doctor -d shop --table events --measure
   howdah doctor events.csv -d shop --table events --measure      how long that load will take
   howdah doctor -d shop --table events --report markdown > ticket.md
@@ -32,7 +34,8 @@ Examples:
   howdah doctor -d shop --table events --sql remedies.sql        the remedies as a script
   howdah doctor --explain index.duplicate
 
-A report has names and figures in it, but no password, statement or value: it can be shown to others.
+A report has names and figures in it, and with --app statements without their literals, but no
+password and no value: it can be shown to others.
 
 Exit codes: 0 looked, whatever was found, 1 failed, 2 usage or connection, 130 or 143 interrupted.";
 
@@ -60,6 +63,10 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "10",
         conflicts_with_all = ["facts", "list", "explain"])]
     pub(crate) watch: Option<String>,
+
+    /// Watch also which statements programs send to the database, and how many rows each brings (pg_stat_statements) [default: off]
+    #[arg(long, conflicts_with_all = ["facts", "list", "explain"])]
+    pub(crate) app: bool,
 
     /// Measure what each index, key, trigger … of the table costs, on copies of it [default: look only]
     #[arg(long, conflicts_with_all = ["facts", "list", "explain"], help_heading = MEASURING)]

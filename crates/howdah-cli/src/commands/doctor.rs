@@ -111,8 +111,7 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
         return Ok(Report::new(saved.facts, ask, saved.trials));
     }
     let limits = limits(args)?;
-    let watching = args.watch.as_deref().map(|text| units::count("--watch", text)).transpose()?;
-    let watching = watching.map(|seconds| seconds as f64);
+    let watching = Watching::wanted(args)?;
     let table = args.table.as_deref().map(TableName::parse).transpose()?;
     let mut server = Server::choose(&args.connection, console)?;
     if args.connection.password {
@@ -125,8 +124,8 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
             }
             done => {
                 let mut facts = done?;
-                if let Some(seconds) = watching {
-                    facts.watched = Some(watched(&server, seconds, console, control)?);
+                if let Some(watching) = watching {
+                    facts.watched = Some(watching.watch(&server, console, control)?);
                 }
                 let input = args.input.as_ref().zip(table.as_ref());
                 let input = input.map(|(path, table)| rows_of(path, table, &server, console, control));
@@ -173,12 +172,32 @@ fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
     Ok(is_wanted.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
 }
 
-/// Watches, and says how long.
-fn watched(server: &Server, seconds: f64, console: Console, control: &Control) -> Result<WatchFacts, Error> {
-    console.say(&format!("watching for {seconds:.0} s"));
-    let doing = move |spent: f64| format!("{spent:.0} of {seconds:.0} s");
-    let shown = Shown { phase: "watching", seconds, ending: |_| "ending" };
-    shown.while_in(console, control, doing, || WatchFacts::watch(&server.target, seconds, control))
+/// How long is watched, and what.
+#[derive(Clone, Copy)]
+struct Watching {
+    seconds: f64,
+    programs: bool,
+}
+
+impl Watching {
+    /// How long programs are watched where nobody says it.
+    const SECONDS: f64 = 10.0;
+
+    fn wanted(args: &Doctor) -> Result<Option<Watching>, Error> {
+        let seconds = args.watch.as_deref().map(|text| units::count("--watch", text)).transpose()?;
+        let seconds = seconds.map(|seconds| seconds as f64).or(args.app.then_some(Watching::SECONDS));
+        Ok(seconds.map(|seconds| Watching { seconds, programs: args.app }))
+    }
+
+    /// Watches, and says how long.
+    fn watch(self, server: &Server, console: Console, control: &Control) -> Result<WatchFacts, Error> {
+        let Watching { seconds, programs } = self;
+        console.say(&format!("watching for {seconds:.0} s"));
+        let doing = move |spent: f64| format!("{spent:.0} of {seconds:.0} s");
+        let shown = Shown { phase: "watching", seconds, ending: |_| "ending" };
+        let watch = if programs { WatchFacts::watch_programs } else { WatchFacts::watch };
+        shown.while_in(console, control, doing, || watch(&server.target, seconds, control))
+    }
 }
 
 /// Work that lasts about so long, as progress shows it.

@@ -1,10 +1,12 @@
 //! `howdah doctor` against servers and tables into which a state was built: it is found with its evidence and its remedy, and the
 //! remedy, run as it is printed, makes it go away.
 
+mod batches;
 mod connections;
 mod inputs;
 mod measuring;
 mod offline;
+mod programs;
 mod roles;
 mod scripts;
 mod secrets;
@@ -109,9 +111,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--app", "--apply"] {
-        assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
-    }
+    assert_eq!(doctor(&["--apply"]).status.code(), Some(2));
 }
 
 /// The tests of this program that are about states, against the oldest server that is looked at.
@@ -130,6 +130,7 @@ fn postgresql_15_is_looked_at_like_later_ones() {
         "doctor::nothing_is_found",
         "doctor::measuring::what_costs_time",
         "doctor::measuring::a_role_measures",
+        "doctor::programs::",
     ];
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(tests).args(["--test-threads", "2"]).env("HOWDAH_PG_BIN", programs).stdin(Stdio::null());

@@ -1,6 +1,7 @@
 //! Measures on a user's server: the way there, its commits, and what each part of a table costs. Rows go into scratch copies
 //! only, and no transaction with a row in it is ever committed.
 
+mod batches;
 mod client;
 mod commit;
 mod connections;
@@ -10,6 +11,8 @@ mod place;
 mod question;
 mod sample;
 mod scratch;
+mod shared;
+mod statements;
 mod table;
 mod turns;
 
@@ -109,6 +112,9 @@ const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
 /// The same where somebody wants to know what these things come to.
 const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
 
+/// What goes to statements of several sizes, before anything else gets its share.
+const BATCHES: f64 = 0.25;
+
 /// Measures what is attached to a table, and how many connections pay. Returns rows of the table as CSV.
 async fn measure_table(
     target: &Target,
@@ -121,8 +127,11 @@ async fn measure_table(
 ) -> Result<Option<client::Csv>, Error> {
     let Some(table) = table_of(facts) else { return Ok(None) };
     let client = connection.client();
+    // Whoever watches programs wants to know how many rows their statements should have.
+    let watches_programs = facts.watched.as_ref().is_some_and(|watched| watched.programs.is_some());
+    let for_batches = if watches_programs { BATCHES } else { 0.0 };
     let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
-    let [most, part, rest] = shares.map(|share| limits.share(share));
+    let [most, part, rest] = shares.map(|share| limits.share(share * (1.0 - for_batches)));
     let name = format!("the table {}", sql::table(table));
     let mut scratch = match table::prepare(client, facts, table, &most, tell).await? {
         Ok(scratch) => scratch,
@@ -131,7 +140,7 @@ async fn measure_table(
             return Ok(None);
         }
     };
-    let (csv, rows) = (scratch.csv(), scratch.rows().clone());
+    let (csv, rows, text) = (scratch.csv(), scratch.rows().clone(), scratch.text());
     match table::measure(client, &mut scratch, &most, tell).await? {
         Ok(trial) => trials.table = Some(trial),
         Err(why) => {
@@ -157,6 +166,13 @@ async fn measure_table(
         }
     }
     trials.not_measured.append(&mut scratch.not_measured);
+    if watches_programs {
+        let part = limits.share(for_batches);
+        match batches::measure(target, connection, facts, &scratch, &rows, text, &part, tell).await? {
+            Ok(trial) => trials.batches = Some(trial),
+            Err(why) => trials.leave_out("how many rows a statement should have", why),
+        }
+    }
     match connections::measure(target, connection, facts, &scratch, rows, &rest, tell).await? {
         Ok(trial) => trials.connections = Some(trial),
         Err(why) => trials.leave_out("several connections", why),

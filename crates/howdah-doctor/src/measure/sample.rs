@@ -203,9 +203,9 @@ async fn copy_out_again(
 }
 
 /// The beginning of binary COPY: no flags, and nothing more in the header.
-const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+pub(super) const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// The end of binary COPY.
-const TRAILER: [u8; 2] = [0xff, 0xff];
+pub(super) const TRAILER: [u8; 2] = [0xff, 0xff];
 
 impl Rows {
     /// Leaves out the last of them, so that some `share` is left, and no fewer than `fewest`.

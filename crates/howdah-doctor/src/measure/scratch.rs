@@ -95,6 +95,12 @@ impl<'s> Scratch<'s> {
         Some(Csv { columns: rows.columns.clone(), rows: rows.count, text: rows.text() })
     }
 
+    /// The rows as text, if there are any.
+    pub(super) fn text(&self) -> Option<String> {
+        let (_, rows) = self.sample.forms.iter().find(|(form, _)| *form == Variant::Text)?;
+        String::from_utf8(rows.text()).ok()
+    }
+
     /// Bytes that a server which decodes its log keeps in memory of a run, until it knows what becomes of its rows.
     pub(super) fn decoded(&self) -> f64 {
         let parents = self.sample.parents.iter().map(|(_, keys)| keys.decoded());

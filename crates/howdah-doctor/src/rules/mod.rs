@@ -1,6 +1,7 @@
 //! All rules, a file for each family.
 
 mod activity;
+mod app;
 mod column;
 mod commit;
 mod connections;
@@ -42,6 +43,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         commit::RULES,
         wal::RULES,
         watch::RULES,
+        app::RULES,
         session::RULES,
         measured::RULES,
         path::RULES,

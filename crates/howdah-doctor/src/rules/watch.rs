@@ -5,7 +5,7 @@ use howdah::facts::{Unseen, WatchFacts, WriterFacts};
 use crate::case::Case;
 use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
-use crate::remedies::for_server;
+use crate::remedies::{for_server, in_program};
 use crate::rule::Rule;
 use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
@@ -114,8 +114,7 @@ fn costs(title: &str) -> Finding {
 
 /// Something that is done to the program that writes.
 fn in_the_program(finding: Finding, what: &str, price: &str) -> Finding {
-    let action = Action::Elsewhere(what.to_owned());
-    finding.remedy(Remedy::new(action, "as it was before", price).needs("whoever writes the program"))
+    finding.remedy(in_program(what, price))
 }
 
 fn is(writer: &WriterFacts, events: &[&str]) -> bool {
@@ -124,6 +123,10 @@ fn is(writer: &WriterFacts, events: &[&str]) -> bool {
 }
 
 fn program(case: &Case<'_>) -> Judged {
+    // Another rule says it with what came meanwhile.
+    if watched(case)?.programs.is_some() {
+        return Err(Verdict::DoesNotApply);
+    }
     let finding = in_the_program(
         costs("transactions stand still and wait for the program"),
         "send many rows in a statement or a pipeline, as howdah's Writer and bulk writer do; begin the transaction when all is \
@@ -222,6 +225,7 @@ mod tests {
             looks: 100,
             writers: Fact::Seen(seen.iter().map(writer).collect()),
             work: Fact::Seen(WorkFacts::default()),
+            programs: None,
         });
     }
 

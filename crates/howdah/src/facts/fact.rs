@@ -32,6 +32,12 @@ pub enum Unseen {
     TooSlow,
     /// It can only be seen on the server's own machine.
     Elsewhere,
+    /// An extension sees it that the database does not have.
+    NotInstalled,
+    /// An extension sees it that the server has not loaded.
+    NotLoaded,
+    /// The server does not count it.
+    NotCounted,
     /// The question failed.
     Failed,
 }

@@ -7,6 +7,7 @@ mod fact;
 mod index_upkeep;
 mod indexes;
 mod place;
+mod programs;
 mod replication;
 mod server;
 mod session;
@@ -26,6 +27,10 @@ pub use fact::{Fact, Unseen};
 pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
 pub use place::DiskFacts;
+pub use programs::{
+    ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,
+    UpdateFacts,
+};
 pub use replication::{ArchiverFacts, PreparedTransaction, SlotFacts, StandbyFacts};
 pub use server::{CheckpointFacts, LogFacts, SettingFacts, TransactionFacts};
 pub use session::{Service, SessionFacts};
@@ -35,8 +40,8 @@ pub use watch::{WatchFacts, WorkFacts, WriterFacts};
 /// The oldest server that is looked at.
 const OLDEST: i32 = 150_000;
 
-/// Everything that was looked at. It holds names, settings out of a list, and figures: no password, no statement, no literal
-/// and no value of a row, so that it can be shown to others.
+/// Everything that was looked at. It holds names, settings out of a list, and figures, and of statements at most texts without a
+/// literal: no password and no value of a row, so that it can be shown to others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {

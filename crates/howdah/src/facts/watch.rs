@@ -11,12 +11,16 @@ use serde::{Deserialize, Serialize};
 use crate::control::Control;
 use crate::error::Error;
 use crate::facts::fact::{self, Fact};
+use crate::facts::programs::{Opening, ProgramFacts};
 
 /// How often is looked. A look takes the server a third of a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Counters of sessions that are at work reach the statistics a second later.
 const LATER: Duration = Duration::from_millis(1100);
+
+/// Questions between the first look at what programs send and the last one, beside the looks at what sessions wait for.
+const OWN: u32 = 6;
 
 /// What was seen of a server at work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +35,9 @@ pub struct WatchFacts {
     pub writers: Fact<Vec<WriterFacts>>,
     /// How far the counters came.
     pub work: Fact<WorkFacts>,
+    /// What programs sent to the database; `None`: nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<ProgramFacts>,
 }
 
 impl WatchFacts {
@@ -39,7 +46,15 @@ impl WatchFacts {
     /// # Errors
     /// There is no connection, or somebody said stop. What the role may not see is no error.
     pub fn watch(target: &Target, seconds: f64, control: &Control) -> Result<WatchFacts, Error> {
-        control.connected(target, async |connection| watch(connection.client(), seconds).await)
+        control.connected(target, async |connection| watch(connection.client(), seconds, false).await)
+    }
+
+    /// The same, and what programs send to the database of `target` meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`WatchFacts::watch`].
+    pub fn watch_programs(target: &Target, seconds: f64, control: &Control) -> Result<WatchFacts, Error> {
+        control.connected(target, async |connection| watch(connection.client(), seconds, true).await)
     }
 }
 
@@ -85,8 +100,9 @@ impl WorkFacts {
     }
 }
 
-async fn watch(client: &Client, seconds: f64) -> Result<WatchFacts, Error> {
+async fn watch(client: &Client, seconds: f64, programs: bool) -> Result<WatchFacts, Error> {
     let length = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let opening = if programs { Some(Opening::look(client).await?) } else { None };
     let before = work(client).await?;
     let began = Instant::now();
     let mut seen: BTreeMap<WriterFacts, u64> = BTreeMap::new();
@@ -107,6 +123,10 @@ async fn watch(client: &Client, seconds: f64) -> Result<WatchFacts, Error> {
     let seconds = began.elapsed().as_secs_f64();
     tokio::time::sleep(LATER).await;
     let after = work(client).await?;
+    let programs = match opening {
+        Some(opening) => Some(opening.end(client, looks + OWN).await?),
+        None => None,
+    };
     let mut writers: Vec<WriterFacts> =
         seen.into_iter().map(|(writer, seen)| WriterFacts { seen, ..writer }).collect();
     writers.sort_by_key(|writer| std::cmp::Reverse(writer.seen));
@@ -118,6 +138,7 @@ async fn watch(client: &Client, seconds: f64) -> Result<WatchFacts, Error> {
             (Fact::Seen(before), Fact::Seen(after)) => Fact::Seen(after.since(&before, looks + 1)),
             (Fact::Hidden(why), _) | (_, Fact::Hidden(why)) => Fact::Hidden(why),
         },
+        programs,
     })
 }
 
