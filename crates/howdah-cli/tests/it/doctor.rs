@@ -1,6 +1,7 @@
 //! `howdah doctor` against servers and tables into which a state was built: it is found with its evidence and its remedy, and the
 //! remedy, run as it is printed, makes it go away.
 
+mod applying;
 mod connections;
 mod inputs;
 mod measuring;
@@ -109,9 +110,7 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
             "{alone:?}"
         );
     }
-    for unknown in ["--app", "--apply"] {
-        assert_eq!(doctor(&[unknown]).status.code(), Some(2), "{unknown}");
-    }
+    assert_eq!(doctor(&["--app"]).status.code(), Some(2));
 }
 
 /// The tests of this program that are about states, against the oldest server that is looked at.

@@ -97,7 +97,7 @@ async fn refused(client: &Client, table: &TableFacts) -> Result<Option<String>, 
 }
 
 /// As many connections to the same server as it gives.
-async fn open(target: &Target, connection: &Connection, most: usize) -> Vec<Connection> {
+pub(super) async fn open(target: &Target, connection: &Connection, most: usize) -> Vec<Connection> {
     let target = target.pinned_to(connection).with_fallback_application_name("howdah");
     let mut lanes = Vec::new();
     while lanes.len() < most {
