@@ -96,6 +96,8 @@ class Diagnosis:
     """What all remedies of what costs time come to together, if that was measured."""
     tried: dict[str, Any] | None = None
     """What the findings of ``tries`` come to together: ``ids``, ``without``, ``now``, ``then``, ``saved``."""
+    applied: tuple[dict[str, Any], ...] = ()
+    """What became of the settings of ``apply``: ``id``, ``settings``, ``is_kept``, ``why``, ``figures``, …"""
     prediction: dict[str, Any] | None = None
     """How many seconds the load that is to come takes, if its rows are known and the table was measured."""
     comparison: dict[str, Any] | None = None
@@ -110,7 +112,7 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         """Tell it in a line a finding, and a sum."""
-        measured = "" if self.report.get("measured") else ". Nothing was measured."
+        measured = "" if self.report.get("measured") or self.applied else ". Nothing was measured."
         found = counted(len(self.findings), "finding", "findings")
         unseen = counted(len(self.not_seen), "thing", "things")
         lines = [str(finding) for finding in self.findings]
@@ -129,6 +131,7 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     app: bool = False,
     measure: bool = False,
     tries: Sequence[str] = (),
+    apply: Sequence[str] = (),
     seconds: float | None = None,
     bytes: int | None = None,  # noqa: A002 - as the command calls it
     allow_busy: bool = False,
@@ -144,6 +147,9 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     although triggers on events fire when copies are made. ``tries`` names findings, and measures also what it
     comes to when copies lack all that they are about.
 
+    ``apply`` names findings too, on a server of howdah's own (``server``): what they say is set there,
+    measured with and without in turns, and kept if it is worth it. What became of it is ``applied``.
+
     ``watch`` says for how many seconds it watches first what sessions that write wait for, and how much
     they do: ``report["facts"]["watched"]``. ``app=True`` watches also which statements programs send to the
     database, for 10 seconds if ``watch`` does not say it; of their texts it keeps none with a literal in it.
@@ -157,7 +163,10 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     """
     limits = {name: value for name, value in (("seconds", seconds), ("bytes", bytes)) if value is not None}
     names = [tries] if isinstance(tries, str) else list(tries)
-    measures = measure or bool(names)
+    applies = [apply] if isinstance(apply, str) else list(apply)
+    measures = measure or bool(names) or bool(applies)
+    if applies and (measure or names):
+        _refuse("apply measures by itself", "leave out measure and tries")
     _check(table=table, data=data, both=None not in {rows, size}, measure=measures, limits=limits)
     if watch is not None and not watch > 0:
         _refuse("watch is a number of seconds, more than 0")
@@ -166,7 +175,14 @@ def doctor(  # noqa: PLR0913 - what, where, and at what cost
     cost = None
     if measures:
         wanted = {"seconds": _SECONDS, "bytes": _BYTES, **limits}
-        cost = (float(wanted["seconds"]), float(wanted["bytes"]), allow_busy, allow_event_triggers, names)
+        cost = (
+            float(wanted["seconds"]),
+            float(wanted["bytes"]),
+            allow_busy,
+            allow_event_triggers,
+            names,
+            applies,
+        )
     place = _target.place(dsn, server, stacklevel=3)
     watched = None if watch is None else float(watch)
     coming = (None if data is None else Path(data), rows, size, watched, app)
@@ -182,6 +198,7 @@ def _diagnosis(told: dict[str, Any], script: str, described: str, notices: list[
         no_difference={each["what"]: Measured(**each["cost"]) for each in told["no_difference"]},
         prescription=told.get("prescription"),
         tried=told.get("tried"),
+        applied=tuple(told.get("applied", ())),
         prediction=told.get("prediction"),
         comparison=told.get("comparison"),
         report=told,

@@ -28,7 +28,7 @@ def doctor(
     table: str | None,
     place: _Place,
     coming: tuple[Path | None, int | None, int | None, float | None, bool],
-    cost: tuple[float, float, bool, bool, list[str]] | None,
+    cost: tuple[float, float, bool, bool, list[str], list[str]] | None,
     baseline: tuple[Path | None, str] | None,
 ) -> tuple[str, str, str, list[str]]: ...
 def load(

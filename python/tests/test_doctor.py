@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -176,6 +177,31 @@ def test_a_stop_leaves_nothing_and_is_raised_again(orders: Database) -> None:
     assert orders.value("SELECT count(*) FROM orders") == "20000"
 
 
+def test_it_applies_on_a_server_of_howdahs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="howdah-test-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        monkeypatch.setenv("HOWDAH_DATA_DIR", folder)
+
+        def server(*arguments: str) -> str:
+            command = [str(COMMAND), "server", "--name", "trial", *arguments]
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+        server("start")
+        try:
+            for setting in ("SET commit_delay = 20000", "SET commit_siblings = 0"):
+                server("psql", "--", "-qc", f"ALTER SYSTEM {setting}")
+            server("psql", "--", "-qc", "SELECT pg_reload_conf()")
+            found = howdah.doctor(server="trial", apply="commit.delay", seconds=8, allow_busy=True)
+            (applied,) = found.applied
+            assert (applied["id"], applied["is_kept"]) == ("commit.delay", True)
+            assert "commit.delay" not in [finding.id for finding in found.findings]
+            assert server("psql", "--", "-Atc", "SHOW commit_delay") == "0"
+            with pytest.raises(howdah.ProgrammingError, match="nothing was found under this name"):
+                howdah.doctor(server="trial", apply=["commit.delay"])
+        finally:
+            server("delete", "--yes")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -184,6 +210,8 @@ def test_a_stop_leaves_nothing_and_is_raised_again(orders: Database) -> None:
         ({"rows": 1, "size": 1}, "rows and size both say"),
         ({"data": "x.csv"}, "none is named"),
         ({"measure": True, "seconds": 0.0}, "more than 0"),
+        ({"apply": ["commit.delay"], "measure": True}, "apply measures by itself"),
+        ({"apply": "commit.delay"}, "only to servers that are howdah's own"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -53,6 +53,19 @@ impl Server {
         Ok(Server { target, own: None, asked: false })
     }
 
+    /// The name of the server, if it is one of howdah's own.
+    pub(crate) fn own(&self) -> Option<&str> {
+        self.own.as_deref()
+    }
+
+    /// Finds one of howdah's own again, which was stopped and started.
+    pub(crate) fn find_again(&mut self) -> Result<(), Error> {
+        if let Some(name) = &self.own {
+            self.target = own_server(Some(name), |_| ())?.target;
+        }
+        Ok(())
+    }
+
     /// Whether the user may be asked for a password now.
     pub(crate) fn may_ask(&self, typed: &Connection) -> bool {
         !(self.own.is_some() || self.asked || typed.no_password)

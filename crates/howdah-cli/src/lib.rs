@@ -24,6 +24,7 @@ mod program;
 mod progress;
 mod reading;
 mod render;
+mod server_owner;
 mod signals;
 mod spelling;
 mod streaming;
@@ -35,6 +36,7 @@ use args::{Cli, Command};
 use render::Console;
 
 pub use own_server::{OwnServer, own_server, server_error};
+pub use server_owner::{ServerOwner, not_owned};
 
 /// Runs the command that `args` asks for (the first is the program's name) and returns the exit code for the system:
 /// 0 done, 1 failed and nothing changed, 2 usage or connection, 5 partly committed, 128 + N ended by signal N.

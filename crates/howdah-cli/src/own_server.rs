@@ -32,13 +32,21 @@ pub fn own_server(name: Option<&str>, making: impl FnOnce(&Path)) -> Result<OwnS
         making(&own.directory());
     }
     let own = started(&own, is_default)?;
-    let options = ConnectOptions::default().conninfo(own.conninfo());
     Ok(OwnServer {
-        // Complete in itself: PGHOST or PGSSLMODE are meant for the user's servers, not for ours.
-        target: options.resolve(&Environment::from_process().of_session())?,
+        target: target_of(&own)?,
         description: own.describe(),
         notice: is_new.then(|| own.other_than_embedded()).flatten(),
     })
+}
+
+/// Where a server of our own is.
+///
+/// # Errors
+/// What the environment says of sessions cannot be understood.
+pub(crate) fn target_of(own: &Server) -> Result<Target, Error> {
+    // Complete in itself: PGHOST or PGSSLMODE are meant for the user's servers, not for ours.
+    let options = ConnectOptions::default().conninfo(own.conninfo());
+    Ok(options.resolve(&Environment::from_process().of_session())?)
 }
 
 /// The server `name`, which somebody made; started where it is stopped.
@@ -84,7 +92,9 @@ fn unknown(name: &str) -> Error {
 /// A failure of a server of our own, in the engine's words.
 pub fn server_error(error: &howdah_server::Error) -> Error {
     let kind = match error {
-        howdah_server::Error::BadName(_) | howdah_server::Error::BadSetting(_) => ErrorKind::Usage,
+        howdah_server::Error::BadName(_)
+        | howdah_server::Error::BadSetting(_)
+        | howdah_server::Error::Trying(_) => ErrorKind::Usage,
         _ => ErrorKind::Server,
     };
     let text = Error::new(kind, error.to_string());

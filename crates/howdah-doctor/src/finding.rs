@@ -113,6 +113,9 @@ pub struct Remedy {
     pub needs: String,
     /// When it takes effect.
     pub effect: Effect,
+    /// The settings of the server that its statements set, and their values; none: it is about something else.
+    #[serde(skip)]
+    pub(crate) settings: Vec<(String, String)>,
 }
 
 impl Remedy {
@@ -125,6 +128,7 @@ impl Remedy {
             price: price.into(),
             needs: "nothing more".to_owned(),
             effect: Effect::AtOnce,
+            settings: Vec::new(),
         }
     }
 

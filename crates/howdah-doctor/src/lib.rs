@@ -19,9 +19,11 @@
 //! # Ok::<(), howdah::Error>(())
 //! ```
 
+mod applied;
 mod attachment;
 mod attempt;
 mod case;
+mod change;
 mod comparison;
 mod diagnosis;
 mod figures;
@@ -29,6 +31,7 @@ mod finding;
 mod input;
 mod measure;
 mod measured;
+mod owner;
 mod prediction;
 mod prescription;
 mod remedies;
@@ -46,17 +49,20 @@ mod undo;
 mod verdict;
 mod watched;
 
+pub use applied::{Applied, AppliedSetting, Speed, SpeedFigure, SpeedRun, Turn};
 pub use attachment::{Attachment, Variant};
 pub use attempt::Attempt;
 pub use case::{Ask, InputEstimate};
+pub use change::{Change, Purpose};
 pub use comparison::{Comparison, RateComparison, Ratio};
 pub use diagnosis::{Diagnosis, NoDifference, diagnose};
 pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
 pub use howdah::facts::{Facts, WatchFacts};
 pub use input::InputLook;
-pub use measure::{Limits, measure};
+pub use measure::{ApplyStep, Limits, apply, measure, put_back_left};
 pub use measured::Measured;
+pub use owner::{Owner, SettingBefore};
 pub use prediction::{Prediction, Seconds};
 pub use prescription::{Prescription, Tried};
 pub use report::Report;

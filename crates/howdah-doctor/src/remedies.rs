@@ -70,7 +70,9 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
                 statements.push("SELECT pg_reload_conf();".to_owned());
                 undo.push("SELECT pg_reload_conf();".to_owned());
             }
-            Remedy::sql(statements, Undo::Sql(undo), price).effect(effect).needs("a superuser")
+            let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let remedy = Remedy::sql(statements, Undo::Sql(undo), price).effect(effect).needs("a superuser");
+            Remedy { settings: settings.collect(), ..remedy }
         }
     }
 }

@@ -5,6 +5,7 @@ use howdah::facts::Facts;
 use howdah::message::{Respell, Spelling};
 use serde::Serialize;
 
+use crate::applied::Applied;
 use crate::case::Ask;
 use crate::comparison::Comparison;
 use crate::diagnosis::{Diagnosis, diagnose};
@@ -36,6 +37,9 @@ pub struct Report {
     /// What became of it since an earlier report, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
+    /// What became of settings that were applied: the rest of the report is of the server as it is now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub applied: Vec<Applied>,
     /// What was measured, run by run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<Trials>,
@@ -56,6 +60,7 @@ impl Report {
             ask,
             diagnosis,
             comparison: None,
+            applied: Vec::new(),
             trials,
             facts,
         }
@@ -68,6 +73,12 @@ impl Report {
     pub fn compared_with(self, before: &Saved) -> Result<Report, Error> {
         let comparison = Comparison::with(before, &self.facts, &self.ask, self.trials.as_ref())?;
         Ok(Report { comparison: Some(comparison), ..self })
+    }
+
+    /// The same report of a server to which settings were applied before.
+    #[must_use]
+    pub fn with_applied(self, applied: Vec<Applied>) -> Report {
+        Report { applied, ..self }
     }
 }
 

@@ -280,7 +280,7 @@ pub(crate) const FEWEST_ROUNDS: usize = 3;
 
 impl Measured {
     /// The median of paired runs, with its interval.
-    fn of(values: impl IntoIterator<Item = f64>) -> Option<Measured> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Measured> {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         if values.len() < FEWEST_ROUNDS {
             return None;

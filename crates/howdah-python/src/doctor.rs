@@ -6,8 +6,10 @@ use std::time::SystemTime;
 use howdah::message::Respell;
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
+use howdah_cli::{ServerOwner, not_owned, own_server};
 use howdah_doctor::{
-    Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, WatchFacts, measure,
+    Ask, Attempt, Change, Facts, InputEstimate, InputLook, Limits, Report, Saved, WatchFacts, apply, measure,
+    put_back_left,
 };
 use pyo3::prelude::*;
 
@@ -17,10 +19,17 @@ use crate::spelling::Keywords;
 use crate::target::{Chosen, Place};
 use crate::wait::in_thread_until_stopped;
 
-/// How much measuring may cost: seconds, bytes of log; whether others may be at work, or event triggers fire; and findings whose
-/// remedies are to be tried.
+/// How much measuring may cost: seconds, bytes of log; whether others may be at work, or event triggers fire; findings whose
+/// remedies are to be tried, and those whose settings are to be applied.
 #[derive(FromPyObject)]
-pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>);
+pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>, Vec<String>);
+
+/// The same.
+struct Work {
+    limits: Limits,
+    tries: Vec<String>,
+    applies: Vec<String>,
+}
 
 /// The load that is to come: its input, its rows, its bytes; how many seconds the server is watched before, and whether the
 /// statements of programs are.
@@ -57,8 +66,10 @@ pub(crate) fn doctor(
 ) -> PyResult<Told> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
-    let cost = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers, tries)| {
-        (Limits { seconds, bytes, allow_busy, allow_event_triggers }, tries)
+    let cost = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers, tries, applies)| Work {
+        limits: Limits { seconds, bytes, allow_busy, allow_event_triggers },
+        tries,
+        applies,
     });
     let baseline = baseline.map(Baseline::read).transpose().map_err(|error| raised(py, &error))?;
     let control = Control::new();
@@ -66,7 +77,7 @@ pub(crate) fn doctor(
         let control = control.clone();
         move || {
             let mut chosen = Chosen::by(place)?;
-            let report = report(&chosen.target, table.as_ref(), coming, cost, &control, &mut chosen.notices)?;
+            let report = report(&mut chosen, table.as_ref(), coming, cost, &control)?;
             let report = match baseline {
                 Some(before) => report.compared_with(&before)?,
                 None => report,
@@ -81,31 +92,56 @@ pub(crate) fn doctor(
 }
 
 fn report(
-    target: &Target,
+    chosen: &mut Chosen,
     table: Option<&TableName>,
     Coming(data, rows, bytes, watch, app): Coming,
-    cost: Option<(Limits, Vec<String>)>,
+    cost: Option<Work>,
     control: &Control,
-    notices: &mut Vec<String>,
 ) -> Result<Report, Error> {
+    let owner = match &cost {
+        Some(work) if !work.applies.is_empty() => Some(owner(chosen)?),
+        _ => None,
+    };
+    let target = &chosen.target;
     let mut facts = Facts::look(target, table, control)?;
     if let Some(seconds) = watch {
         let watch = if app { WatchFacts::watch_programs } else { WatchFacts::watch };
         facts.watched = Some(watch(target, seconds, control)?);
     }
     let input = match data.as_deref().zip(table) {
-        Some((data, table)) => rows_of(data, table, target, control, notices)?,
+        Some((data, table)) => rows_of(data, table, target, control, &mut chosen.notices)?,
         None => None,
     };
     let ask = Ask { rows, bytes, input };
     let trials = match cost {
-        Some((limits, tries)) => {
+        Some(Work { limits, applies, .. }) if owner.is_some() => {
+            let changes = Change::named(&applies, &facts, &ask)?;
+            let owner = owner.as_ref().ok_or_else(not_owned)?;
+            let applied = apply(owner, target, &facts, &changes, &limits, control, &mut |_| ())?;
+            // It may answer elsewhere, once it was started again.
+            let target = own_server(chosen.own.as_deref(), |_| ())?.target;
+            let facts = Facts { watched: facts.watched, ..Facts::look(&target, table, control)? };
+            return Ok(Report::new(facts, ask, None).with_applied(applied));
+        }
+        Some(Work { limits, tries, .. }) => {
             let attempt = (!tries.is_empty()).then(|| Attempt::new(&tries, &facts, &ask)).transpose()?;
             Some(measure(target, &facts, &limits, attempt.as_ref(), control, &mut |_| ())?)
         }
         None => None,
     };
     Ok(Report::new(facts, ask, trials))
+}
+
+/// The owner of the server, which is one of howdah's own; what one who was killed left is put back.
+fn owner(chosen: &mut Chosen) -> Result<ServerOwner, Error> {
+    let name = chosen.own.as_deref().ok_or_else(|| not_owned().with_hint("server=\"…\" names one"))?;
+    let owner = ServerOwner::of(Some(name))?;
+    let left = put_back_left(&owner, &chosen.target)?;
+    if !left.is_empty() {
+        let names = left.join(", ");
+        chosen.notices.push(format!("{names}: put back as it was, since who applied it was killed"));
+    }
+    Ok(owner)
 }
 
 /// How many rows the input has, if that can be told; else why not is noted.

@@ -169,7 +169,7 @@ fn run(given: Vec<Given>, options: &LoadOptions, place: Place, control: &howdah:
     // A server is not looked for, let alone made, for a file that is not there.
     let prepared = inputs(given, control).and_then(|inputs| Ok((inputs, Chosen::by(place)?)));
     match prepared {
-        Ok((inputs, Chosen { target, server, notices })) => {
+        Ok((inputs, Chosen { target, server, notices, .. })) => {
             Ended::new(howdah::load_inputs(inputs, options, &target, control), server, notices)
         }
         Err(error) => Ended::early(error),

@@ -3,6 +3,7 @@
 use howdah::Error;
 use howdah::connect::{ConnectOptions, Environment, Target};
 use howdah_cli::own_server;
+use howdah_server::DEFAULT_NAME;
 use pyo3::prelude::*;
 
 /// What a caller says of the server.
@@ -22,6 +23,8 @@ pub(crate) struct Chosen {
     pub(crate) server: String,
     /// What there is to say of it.
     pub(crate) notices: Vec<String>,
+    /// Its name, if it is one of howdah's own.
+    pub(crate) own: Option<String>,
 }
 
 impl Chosen {
@@ -40,13 +43,14 @@ impl Chosen {
         if name.is_some() || !options.is_given(&environment) {
             let own = own_server(name.as_deref(), |_| ())?;
             let notices = own.notice.into_iter().collect();
-            return Ok(Chosen { target: own.target, server: own.description, notices });
+            let name = name.unwrap_or_else(|| DEFAULT_NAME.to_owned());
+            return Ok(Chosen { target: own.target, server: own.description, notices, own: Some(name) });
         }
         let target = options.resolve(&environment)?;
         let mut notices = target.notices().to_vec();
         if target.is_remote_unverified() {
             notices.push("the server is remote, and nobody has verified that it is the right one".to_owned());
         }
-        Ok(Chosen { server: target.describe(), target, notices })
+        Ok(Chosen { server: target.describe(), target, notices, own: None })
     }
 }

@@ -64,7 +64,7 @@ impl Writer {
             fork::check().and_then(|()| options::read(given)).map_err(|error| raised(py, &error))?;
         let (on_full, chosen) = (options.on_full, options.columns.is_some());
         let connected = in_thread(py, "howdah-connect", move || {
-            let Chosen { target, server, notices } = Chosen::by(place)?;
+            let Chosen { target, server, notices, .. } = Chosen::by(place)?;
             Ok((writer::Writer::connect_blocking(&target, &table, options)?, server, notices))
         })?;
         let (writer, server, mut notices) = connected.map_err(|error| raised(py, &error))?;

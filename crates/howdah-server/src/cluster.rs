@@ -5,6 +5,7 @@
 //!       /password        of the superuser, 0600
 //!       /port            of a persistent server, 0600
 //!       /programs        of a persistent server, 0600: the directory of the programs that it last ran with
+//!       /trying          of a persistent server, 0600: how settings stood that are tried (`persistent/trying`), and its lock
 //!       /server.log      what the server writes
 //!       /data/           PostgreSQL's data directory, 0700, the server account's
 //!       /socket/         its Unix socket, 0700, the server account's

@@ -40,6 +40,12 @@ pub enum Error {
     /// A directory where a server's should be, but without our marker.
     #[error("{0} is not the directory of a howdah server, so it is left alone")]
     Foreign(PathBuf),
+    /// Another process tries settings on the server of that name.
+    #[error("another process tries settings on the server {0}")]
+    Trying(String),
+    /// What is written down of settings that were tried is of another form.
+    #[error("{0} is of another howdah: what is to be put back cannot be read from it")]
+    TriedByOther(PathBuf),
     /// No data directory is known: no `HOWDAH_DATA_DIR`, `XDG_DATA_HOME` or `HOME`.
     #[error("no place for the server's data: HOWDAH_DATA_DIR, XDG_DATA_HOME and HOME are all unset")]
     NoDataDirectory,
@@ -110,6 +116,8 @@ impl Error {
             }
             Error::NoDataDirectory => "set HOWDAH_DATA_DIR to a directory of yours".into(),
             Error::Slow { .. } => "look into the server's log, then try again".into(),
+            Error::Trying(_) => "wait until it is done".into(),
+            Error::TriedByOther(_) => "use the howdah that wrote it, or set back what it names, and remove it".into(),
             Error::BadName(_)
             | Error::BadSetting(_)
             | Error::Foreign(_)

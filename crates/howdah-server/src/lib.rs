@@ -23,7 +23,7 @@ mod throwaway;
 mod watchdog;
 
 pub use error::{Error, Result};
-pub use persistent::{DEFAULT_NAME, Persistent, Status};
+pub use persistent::{DEFAULT_NAME, Persistent, Status, Stood, TriedSettings, Trying};
 pub use places::in_python;
 pub use server::Server;
 pub use settings::Settings;

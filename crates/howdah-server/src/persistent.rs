@@ -3,6 +3,8 @@
 //! A directory `<name>` exists only when it is whole: it is made as `<name>.partial-<random>` and renamed. Whoever makes,
 //! starts, stops or deletes a server holds the lock on `.<name>.lock` meanwhile, so two starts give one server.
 
+mod trying;
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -22,6 +24,8 @@ use crate::postmaster::{self, Postmaster, State};
 use crate::secret::{self, random_hex};
 use crate::server::Server;
 use crate::watchdog::Watchdog;
+
+pub use trying::{Stood, TriedSettings, Trying};
 
 /// The server that is used when no other is named.
 pub const DEFAULT_NAME: &str = "default";
@@ -139,6 +143,7 @@ impl Persistent {
             }
         }
         let cluster = if self.directory().exists() { self.existing()? } else { self.make()? };
+        trying::put_back_left(&cluster)?;
         self.launch(&cluster)
     }
 

@@ -86,8 +86,26 @@ impl Settings {
 }
 
 /// The inside of a quoted value; a line end would end the setting, so it travels as an escape.
-fn quoted(value: &str) -> String {
+pub(crate) fn quoted(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+/// What [`quoted`] was given.
+pub(crate) fn unquoted(inside: &str) -> String {
+    let mut value = String::with_capacity(inside.len());
+    let mut rest = inside.chars();
+    while let Some(c) = rest.next() {
+        match (c, c == '\\' || c == '\'') {
+            (_, false) => value.push(c),
+            ('\\', _) => value.extend(rest.next().map(|escaped| match escaped {
+                'n' => '\n',
+                'r' => '\r',
+                other => other,
+            })),
+            _ => value.extend(rest.next()),
+        }
+    }
+    value
 }
 
 #[cfg(test)]

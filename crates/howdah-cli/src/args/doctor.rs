@@ -32,7 +32,11 @@ Examples:
   howdah doctor -d shop --table events --try index.unused,fk.cost            would it help?
   howdah doctor -d shop --table events --measure --baseline before.json      did it help?
   howdah doctor -d shop --table events --sql remedies.sql        the remedies as a script
+  howdah doctor --server trial --table events --apply commit.delay      set it; it stays if it helps
   howdah doctor --explain index.duplicate
+
+With --apply, and on howdah's own servers only, settings that findings name are set, and measured with
+and without in turns. What is not worth it is put back, and so is everything after Ctrl-C.
 
 A report has names and figures in it, and with --app statements without their literals, but no
 password and no value: it can be shown to others.
@@ -41,7 +45,7 @@ Exit codes: 0 looked, whatever was found, 1 failed, 2 usage or connection, 130 o
 
 /// Find what will fail, hurt or slow down loads into a server, and what to do about it.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, group = ArgGroup::new("measuring").args(["measure", "tries"]).multiple(true))]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("measuring").args(["measure", "tries", "apply"]).multiple(true))]
 pub(crate) struct Doctor {
     /// The file that is to come: its rows are counted, or told from its size and its first records [default: none]
     #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath, requires = "table", conflicts_with_all = ["facts", "list", "explain"])]
@@ -76,6 +80,12 @@ pub(crate) struct Doctor {
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', requires = "table", conflicts_with_all = ["facts", "list", "explain"],
         help_heading = MEASURING)]
     pub(crate) tries: Vec<String>,
+
+    /// Of one of howdah's own servers: set what these findings say, as commit.delay, measure with and without, and keep what is worth
+    /// it [default: nothing is set]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["facts", "list", "explain", "measure", "tries", "dbname",
+        "host", "port", "username"], help_heading = MEASURING)]
+    pub(crate) apply: Vec<String>,
 
     /// About how long it measures, in seconds
     #[arg(long, value_name = "S", default_value = "60", requires = "measuring", help_heading = MEASURING)]

@@ -1,5 +1,6 @@
 //! `howdah doctor`: looks at a server, or at a saved report, and says what it found.
 
+mod applying;
 mod explain;
 mod markdown;
 mod script;
@@ -114,6 +115,7 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
     let watching = Watching::wanted(args)?;
     let table = args.table.as_deref().map(TableName::parse).transpose()?;
     let mut server = Server::choose(&args.connection, console)?;
+    let mut applying = applying::begin(args, &mut server, console)?;
     if args.connection.password {
         server.ask_password()?;
     }
@@ -130,6 +132,14 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
                 let input = args.input.as_ref().zip(table.as_ref());
                 let input = input.map(|(path, table)| rows_of(path, table, &server, console, control));
                 let ask = Ask { input: input.transpose()?.flatten(), ..typed };
+                if let Some(applying) = applying.take() {
+                    let applied =
+                        applying.apply(&mut server, &facts, &ask, limits.as_ref(), console, control)?;
+                    let watched = facts.watched;
+                    // What is found now is of the server as it is now.
+                    let facts = Facts { watched, ..Facts::look(&server.target, table.as_ref(), control)? };
+                    return Ok(Report::new(facts, ask, None).with_applied(applied));
+                }
                 let attempt = match args.tries.as_slice() {
                     [] => None,
                     ids => Some(Attempt::new(ids, &facts, &ask)?),
@@ -168,7 +178,7 @@ fn limits(args: &Doctor) -> Result<Option<Limits>, Error> {
     let seconds = units::count("--seconds", &args.seconds)? as f64;
     let bytes = units::bytes("--bytes", &args.bytes)? as f64;
     let (allow_busy, allow_event_triggers) = (args.allow_busy, args.allow_event_triggers);
-    let is_wanted = args.measure || !args.tries.is_empty();
+    let is_wanted = args.measure || !args.tries.is_empty() || !args.apply.is_empty();
     Ok(is_wanted.then_some(Limits { seconds, bytes, allow_busy, allow_event_triggers }))
 }
 
@@ -259,11 +269,12 @@ fn measured(
 
 /// The report in the form that was asked for.
 fn shown(args: &Doctor, report: &Report) -> String {
+    let applied = applying::told(args, report);
     match args.report {
         FindingsArg::Json => json(&report.respelled(&Terminal)),
-        FindingsArg::Markdown => markdown::of(report),
-        FindingsArg::Text if args.quiet => text::brief(report),
-        FindingsArg::Text => text::of(report, args.verbose),
+        FindingsArg::Markdown => markdown::of(report, applied),
+        FindingsArg::Text if args.quiet => text::brief(report, applied),
+        FindingsArg::Text => text::of(report, applied, args.verbose),
     }
 }
 
@@ -291,7 +302,7 @@ pub(crate) fn failure(error: &Error) -> String {
         outcome: &'static str,
         error: ReportedError,
     }
-    let error = error.clone().nothing_changed().respelled(&Terminal);
+    let error = error.clone().or_nothing_changed().respelled(&Terminal);
     json(&Failure {
         report_format: howdah_doctor::FORMAT,
         report: "doctor",
@@ -350,7 +361,8 @@ fn tally(report: &Report) -> String {
     let diagnosis = &report.diagnosis;
     let measured = match &report.trials {
         Some(trials) => format!("Measured for {}.", howdah_doctor::duration(trials.seconds)),
-        None => "Nothing was measured.".to_owned(),
+        None if report.applied.is_empty() => "Nothing was measured.".to_owned(),
+        None => "Measured with and without what was applied.".to_owned(),
     };
     format!(
         "{}, {} not seen, {} fine. {measured}",

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use howdah::{Error, ErrorKind};
-use howdah_server::{Persistent, Server, Status};
+use howdah_server::{Persistent, Server, Status, TriedSettings};
 
 use crate::args::{ServerAction, ServerArgs};
 use crate::exit;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ServerArgs) -> u8 {
 }
 
 fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
-    let failed = |error| server_error(&error);
+    let failed = |error: howdah_server::Error| server_error(&error);
     let server = Persistent::named(&args.name).map_err(failed)?;
     match &args.action {
         ServerAction::List => list(console)?,
@@ -40,6 +40,9 @@ fn act(args: &ServerArgs, console: Console) -> Result<u8, Error> {
         ServerAction::Status => {
             let status = server.status().map_err(failed)?;
             console.result(&status_line(&status));
+            if let Some(tried) = server.tried_settings().map_err(failed)? {
+                console.result(&tried_line(&tried));
+            }
             return Ok(if matches!(status, Status::Running(_)) { exit::DONE } else { exit::FAILED });
         }
         ServerAction::Url => console.result(&start(&server, console)?.url()),
@@ -100,6 +103,18 @@ fn status_line(status: &Status) -> String {
             [] => line(server),
             chosen => format!("{}\nsettings: {}", line(server), visible(&chosen.join(", "))),
         },
+    }
+}
+
+/// Settings that `doctor --apply` tries, or left when it was killed.
+fn tried_line(tried: &TriedSettings) -> String {
+    let names: Vec<&str> = tried.stood.iter().map(|setting| setting.name.as_str()).collect();
+    let names = visible(&names.join(", "));
+    match tried.is_under_way {
+        true => format!("being tried: {names}"),
+        false => format!(
+            "left by a doctor --apply that was killed: {names}; the next one puts it back, and so does a start after a stop"
+        ),
     }
 }
 

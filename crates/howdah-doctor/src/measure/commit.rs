@@ -9,7 +9,7 @@ use howdah::tokio_postgres::Client;
 use super::question::{answered, text};
 use crate::trials::CommitTrial;
 
-const LOGICAL_SLOT: &str =
+pub(super) const LOGICAL_SLOT: &str =
     "SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE slot_type = 'logical' LIMIT 1";
 /// Under the most of these a disk shows how even it is.
 const MOST_TURNS: usize = 60;
@@ -56,7 +56,7 @@ pub(super) async fn measure(client: &Client, facts: &Facts) -> Result<Result<Com
     Ok(Ok(trial))
 }
 
-async fn commit(client: &Client, way: &str) -> Result<f64, howdah::tokio_postgres::Error> {
+pub(super) async fn commit(client: &Client, way: &str) -> Result<f64, howdah::tokio_postgres::Error> {
     client
         .batch_execute(&format!(
             "BEGIN; SET LOCAL synchronous_commit = {way}; SELECT pg_catalog.pg_logical_emit_message(true, 'howdah', '')"

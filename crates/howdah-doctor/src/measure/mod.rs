@@ -1,6 +1,7 @@
 //! Measures on a user's server: the way there, its commits, and what each part of a table costs. Rows go into scratch copies
 //! only, and no transaction with a row in it is ever committed.
 
+mod apply;
 mod batches;
 mod client;
 mod commit;
@@ -11,6 +12,7 @@ mod place;
 mod question;
 mod sample;
 mod scratch;
+mod settings;
 mod shared;
 mod statements;
 mod table;
@@ -18,6 +20,7 @@ mod turns;
 
 use std::time::Instant;
 
+pub use apply::{ApplyStep, apply, put_back_left};
 use howdah::connect::Connection;
 use howdah::facts::{Facts, TableFacts};
 use howdah::message;

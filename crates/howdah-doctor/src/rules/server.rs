@@ -5,7 +5,7 @@ use howdah::facts::SettingFacts;
 use crate::case::Case;
 use crate::figures::{count, duration};
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
-use crate::remedies::for_role;
+use crate::remedies::{for_role, for_server};
 use crate::rule::Rule;
 use crate::sql;
 use crate::verdict::{Judged, Verdict};
@@ -176,13 +176,24 @@ fn logging(case: &Case<'_>) -> Judged {
             _ => "the role's statements are not in the log",
         };
         let value = sql::value(setting);
-        Finding::new(
+        let finding = Finding::new(
             Severity::Costs,
             Basis::Known,
             format!("{} is {}", setting.name, value.trim_matches('\'')),
         )
         .seen(source(setting))
-        .remedy(for_role(case, setting, quiet, price))
+        .remedy(for_role(case, setting, quiet, price));
+        match setting.source.as_str() {
+            "configuration file" => {
+                let price = match setting.name.as_str() {
+                    "pgaudit.log" => "what anybody writes is in no audit",
+                    "track_functions" => "calls of functions are not counted",
+                    _ => "nobody's statements are in the log",
+                };
+                finding.remedy(for_server(case, &[(&setting.name, quiet)], price))
+            }
+            _ => finding,
+        }
     });
     Ok(Verdict::of(findings.collect()))
 }
@@ -267,6 +278,8 @@ mod tests {
             let finding = found("server.logging", |facts| set(facts, name, loud));
             assert!(finding.title.starts_with(name), "{}", finding.title);
             assert_eq!(finding.basis, Basis::Known);
+            // A setting that the connection brings is not the server's.
+            assert_eq!(finding.remedies.len(), if name == "pgaudit.log" { 1 } else { 2 });
             fine("server.logging", |facts| set(facts, name, quiet));
         }
         unseen("server.logging", |facts| hide_setting(facts, "log_statement"));

@@ -10,3 +10,4 @@ mod helper;
 mod persistent;
 mod throwaway;
 mod tools;
+mod trying;

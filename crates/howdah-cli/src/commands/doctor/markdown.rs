@@ -7,7 +7,7 @@ use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
 
 /// The report.
-pub(super) fn of(report: &Report) -> String {
+pub(super) fn of(report: &Report, applied: impl Iterator<Item = Vec<String>>) -> String {
     let diagnosis = &report.diagnosis;
     let mut out = format!("## howdah doctor\n\n{}\n\n{}\n", plain(&place(report)), tally(report));
     if let Some(watched) = report.watched() {
@@ -27,6 +27,11 @@ pub(super) fn of(report: &Report) -> String {
     }
     for line in report.comparison.iter().flat_map(since) {
         out.push_str(&format!("\n{}\n", plain(&line)));
+    }
+    for told in applied {
+        for (at, line) in told.iter().enumerate() {
+            out.push_str(&format!("{}{}\n", if at == 0 { "\n" } else { "- " }, plain(line)));
+        }
     }
     for finding in &diagnosis.findings {
         let cost = finding.cost.map(|cost| format!(", {} of the time", cost.percent())).unwrap_or_default();

@@ -11,7 +11,7 @@ const COLUMNS: usize = 98;
 const INDENT: usize = 9;
 
 /// All that there is to each finding.
-pub(super) fn of(report: &Report, verbose: bool) -> String {
+pub(super) fn of(report: &Report, applied: impl Iterator<Item = Vec<String>>, verbose: bool) -> String {
     let diagnosis = &report.diagnosis;
     let mut lines = vec![visible(&place(report))];
     if let Some(watched) = report.watched() {
@@ -31,6 +31,9 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
     }
     if let Some(comparison) = &report.comparison {
         lines.extend(since(comparison));
+    }
+    for told in applied {
+        lines.extend(became(told));
     }
     for finding in &diagnosis.findings {
         lines.push(String::new());
@@ -74,14 +77,24 @@ pub(super) fn of(report: &Report, verbose: bool) -> String {
 }
 
 /// A line a finding.
-pub(super) fn brief(report: &Report) -> String {
+pub(super) fn brief(report: &Report, applied: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<String> = report.comparison.iter().flat_map(since).collect();
+    lines.extend(applied.flat_map(became));
     lines.extend(report.watched().map(|watched| format!("watched: {}", visible(&watched))));
     lines.extend(report.tried().map(|tried| format!("tried: {}", visible(&tried))));
     lines.extend(report.diagnosis.findings.iter().map(head));
     lines.extend(not_measured(report).map(|left_out| format!("not measured: {}", visible(&left_out))));
     lines.push(tally(report));
     lines.join("\n")
+}
+
+/// What became of settings that were applied: the undo is one line, however long.
+fn became(told: Vec<String>) -> impl Iterator<Item = String> {
+    told.into_iter().enumerate().flat_map(|(at, line)| match (at, line.starts_with("undo: ")) {
+        (0, _) => wrapped(&line, 0),
+        (_, true) => vec![format!("  {}", visible(&line))],
+        _ => wrapped(&line, 2),
+    })
 }
 
 /// What could not be measured, and why.
