@@ -10,6 +10,7 @@ pub mod cpu_time;
 pub mod database;
 pub mod dataset;
 pub mod delay_proxy;
+pub mod doctor;
 pub mod environment;
 pub mod error;
 pub mod floor;

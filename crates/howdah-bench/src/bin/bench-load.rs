@@ -1,11 +1,12 @@
-//! Measures howdah's promises: the scenarios `promises`, with a howdah, a server and psql that can be chosen, and `keyed`.
+//! Measures howdah's promises: the scenarios `promises`, with a howdah, a server and psql that can be chosen, `keyed`, and whether
+//! `howdah doctor` is right.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program tells its user how it goes")]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand};
 use howdah::Control;
 use howdah_bench::cell::Cell;
@@ -15,7 +16,7 @@ use howdah_bench::record::Record;
 use howdah_bench::runner::{self, Event};
 use howdah_bench::scenario::Scenario;
 use howdah_bench::scenarios::{self, Scale};
-use howdah_bench::{environment, keyed, machine, report, worker};
+use howdah_bench::{doctor, environment, keyed, machine, report, worker};
 
 const SCENARIO: &str = "promises";
 
@@ -54,8 +55,9 @@ struct Measurement {
     /// Rounds after the warm-up
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: u32,
-    /// Measure only this; may be given several times. keyed is all of tables with keys but the grids, hours of it;
-    /// without --only tables with keys are not measured
+    /// Measure only this; may be given several times. keyed is all of tables with keys but the grids, and doctor whether
+    /// the doctor is right (doctor:NAME is one state of it, doctor:healthy, doctor:grid): hours of both;
+    /// without --only neither is measured
     #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(choices()))]
     only: Vec<String>,
     /// Another howdah, which loads into tables with keys beside the one that is measured
@@ -67,6 +69,12 @@ struct Measurement {
     /// Little data and two rounds: shows that everything runs, the figures mean nothing
     #[arg(long)]
     quick: bool,
+    /// doctor: the size of a load; where checkpoints or caches are the point it is seven times as large
+    #[arg(long, value_name = "MB", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    megabytes: u64,
+    /// doctor: how long the doctor measures
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    seconds: u64,
     /// Connections of howdah and of the floor
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: u32,
@@ -90,8 +98,12 @@ fn names(scenario: &Scenario) -> Vec<&'static str> {
     scenario.sections.iter().map(|section| section.name).collect()
 }
 
-fn choices() -> Vec<&'static str> {
-    [sections(), vec![keyed::NAME], names(&keyed::SCENARIO), keyed::GRIDS.to_vec()].concat()
+fn choices() -> Vec<PossibleValue> {
+    let named =
+        [sections(), vec![keyed::NAME], names(&keyed::SCENARIO), keyed::GRIDS.to_vec(), vec![doctor::NAME]];
+    // For as long as the program runs, as clap wants it.
+    let parts = doctor::parts().into_iter().map(|part| PossibleValue::new(&*part.leak()).hide(true));
+    named.concat().into_iter().map(PossibleValue::new).chain(parts).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the order comes from the runner that started us")]
@@ -118,14 +130,27 @@ fn measure(options: &Measurement) -> Result<bool, Error> {
     let is_grid = |name: &String| keyed::GRIDS.contains(&name.as_str());
     let tables_with_keys = is_wanted(&keyed::SCENARIO) || options.only.iter().any(is_grid);
     let promises = promises()?;
-    if tables_with_keys && (options.conninfo.is_some() || options.only.is_empty() || is_wanted(promises)) {
-        let why = "tables with keys are measured by themselves and on a server of our own: without -d and other sections";
-        return Err(Error::Usage(why.to_owned()));
+    let of_doctor = options.only.iter().filter(|name| is_of_doctor(name)).count();
+    for (is_asked, what, others) in [
+        (
+            tables_with_keys,
+            "tables with keys are measured by themselves",
+            is_wanted(promises) || of_doctor > 0,
+        ),
+        (of_doctor > 0, "the doctor is measured by itself", of_doctor < options.only.len()),
+    ] {
+        if is_asked && (options.conninfo.is_some() || others) {
+            let how = "and on a server of our own: without -d and other sections";
+            return Err(Error::Usage(format!("{what} {how}")));
+        }
     }
     let (howdah, programs) = programs(options)?;
     let version = machine::version(howdah.as_ref());
     let facts = environment::describe(options.conninfo.as_deref(), &version)?;
     println!("{facts}");
+    if of_doctor > 0 {
+        return is_doctor_right(options, &howdah, &format!("{}\n{facts}", how(options)));
+    }
 
     let (scenario, records) = if tables_with_keys {
         (keyed::SCENARIO, keyed::measure(&keyed_options(options, &howdah), &Control::new(), &mut tell)?)
@@ -142,12 +167,43 @@ fn measure(options: &Measurement) -> Result<bool, Error> {
         println!("\n{verdict}");
     }
     println!("raw runs, summary.md and report.html are in {}", options.output.display());
+    Ok(are_all_right(&records))
+}
+
+/// Tells of runs that came to nothing. False if there are any.
+fn are_all_right(records: &[Record]) -> bool {
     let failed: Vec<&Record> = records.iter().filter(|record| !record.outcome.counts()).collect();
     for record in &failed {
         let reason = record.reason.as_deref().unwrap_or("no reason was recorded");
         eprintln!("bench-load: {}, {}: {reason}", record.section, record.series);
     }
-    Ok(failed.is_empty())
+    failed.is_empty()
+}
+
+fn is_of_doctor(name: &str) -> bool {
+    name.split(':').next() == Some(doctor::NAME)
+}
+
+/// Holds what the doctor says against real loads, and tells how it goes. False when a run came to nothing.
+fn is_doctor_right(options: &Measurement, howdah: &Path, environment: &str) -> Result<bool, Error> {
+    let all = options.only.iter().any(|name| name == doctor::NAME);
+    let settings = doctor::DoctorOptions {
+        output: options.output.clone(),
+        howdah: howdah.to_owned(),
+        only: if all { Vec::new() } else { options.only.clone() },
+        rounds: rounds(options),
+        megabytes: options.megabytes,
+        seconds: options.seconds,
+        quick: options.quick,
+        seed: options.seed,
+        resume: options.resume,
+    };
+    let (truths, records) = doctor::measure(&settings, environment, &Control::new(), &mut tell)?;
+    if let Some(summary) = truths.summary() {
+        println!("\n{summary}");
+    }
+    println!("raw runs, doctor.md and doctor.jsonl are in {}", options.output.display());
+    Ok(are_all_right(&records))
 }
 
 fn promises() -> Result<&'static Scenario, Error> {
@@ -212,6 +268,9 @@ fn how(options: &Measurement) -> String {
     let Measurement { rounds, jobs, seed, only, .. } = options;
     let mut line = format!("`bench-load --rounds {rounds} --jobs {jobs} --seed {seed}");
     only.iter().for_each(|name| line += &format!(" --only {name}"));
+    if only.iter().any(|name| is_of_doctor(name)) {
+        line += &format!(" --megabytes {} --seconds {}", options.megabytes, options.seconds);
+    }
     line += if options.quick { " --quick" } else { "" };
     line += if options.conninfo.is_some() { " -d …`\n" } else { "`\n" };
     if options.quick {

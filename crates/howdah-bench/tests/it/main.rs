@@ -6,6 +6,7 @@ mod concurrency;
 mod contenders;
 mod continuous;
 mod dataset_loads;
+mod doctor;
 mod example;
 mod keyed;
 mod report;
