@@ -18,6 +18,8 @@ export HOWDAH_STEPS := $(abspath build)/steps-$(shell echo $$PPID)
 STEP := $(PYTHON) .ci/step
 # Tests wait for servers more than they compute.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+# The same made-up cases everywhere: PROPTEST_RNG_SEED=… gives others.
+export PROPTEST_RNG_SEED ?= 20261
 # Several processes: they wait for servers and compilers. Those that compute are one a core already.
 PYTEST := $(BIN)/pytest --numprocesses $(shell echo $$(($$(nproc) + 1))) --dist loadgroup
 PYTHON_FILES := python bench .ci/step .ci/steady

@@ -36,7 +36,7 @@ const MOST_PARAMETERS: usize = 65_535;
 
 /// A way to send, a size, and connections.
 #[derive(Clone, Copy, PartialEq)]
-struct Turn {
+struct BatchTurn {
     path: BatchPath,
     connections: usize,
     rows: usize,
@@ -124,12 +124,12 @@ struct Batches {
 
 impl Batches {
     /// What can be tried: there are rows for it, and a form.
-    fn turns(&self, lanes: usize) -> Vec<Turn> {
+    fn turns(&self, lanes: usize) -> Vec<BatchTurn> {
         let mut turns = Vec::new();
         for connections in CONNECTIONS.into_iter().filter(|count| *count <= lanes) {
             for path in BatchPath::ALL {
                 let possible = SIZES.into_iter().filter(|rows| self.is_possible(path, *rows, connections));
-                turns.extend(possible.map(|rows| Turn { path, connections, rows }));
+                turns.extend(possible.map(|rows| BatchTurn { path, connections, rows }));
             }
         }
         turns
@@ -156,7 +156,7 @@ impl Batches {
         tell: &mut dyn FnMut(&str),
     ) -> Result<Result<BatchTrial, String>, Error> {
         let mut budget = Budget::new(limits.seconds, limits.bytes);
-        let mut turns: Vec<(Turn, usize)> =
+        let mut turns: Vec<(BatchTurn, usize)> =
             self.turns(lanes.len()).into_iter().map(|turn| (turn, 1)).collect();
         let mut trial = BatchTrial::default();
         let mut number = 0;
@@ -192,7 +192,7 @@ impl Batches {
         client: &Client,
         shared: &Shared,
         lanes: &[Connection],
-        turns: &mut [(Turn, usize)],
+        turns: &mut [(BatchTurn, usize)],
         round: u32,
         budget: &mut Budget,
     ) -> Result<Vec<BatchRun>, tokio_postgres::Error> {
@@ -230,7 +230,7 @@ impl Batches {
         client: &Client,
         copy: &str,
         lanes: &[Connection],
-        turn: Turn,
+        turn: BatchTurn,
         statements: usize,
     ) -> Result<(f64, f64), tokio_postgres::Error> {
         all(lanes, "BEGIN READ WRITE").await?;
@@ -260,7 +260,7 @@ impl Batches {
         &self,
         client: &Client,
         copy_table: &str,
-        turn: Turn,
+        turn: BatchTurn,
         from: usize,
         statements: usize,
     ) -> Result<Ready, tokio_postgres::Error> {

@@ -14,6 +14,7 @@ use crate::plan::column_look::ColumnLook;
 use crate::plan::header::Head;
 use crate::plan::header_words::is_missing;
 use crate::read::faults;
+use crate::read::text_check::without_nuls;
 
 /// Looks at the first piece. Records that cannot be split are passed over.
 pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling, on_nul: OnNul) -> Head {
@@ -25,13 +26,8 @@ pub(crate) fn read(piece: Option<&Piece>, dialect: &Dialect, spelling: &Spelling
     let mut first = piece.bytes();
     match splitter.next_record(&mut fields) {
         Ok(Some(span)) => {
-            let raw = &piece.bytes()[span.start..span.end];
-            if on_nul == OnNul::Strip && memchr::memchr(0, raw).is_some() {
-                stripped.extend(raw.iter().filter(|byte| **byte != 0));
-                first = &stripped;
-                // What is wrong with it is said when it is its turn.
-                let _ = Splitter::new(first, dialect, piece.eol).next_record(&mut fields);
-            }
+            // What is wrong with it is said when it is its turn.
+            first = without_nuls(piece, span, dialect, on_nul, &mut fields, &mut stripped).unwrap_or(first);
             head.fault = faults::head_fault(piece, span, on_nul);
             head.torn = faults::torn_head(piece, span, dialect);
         }

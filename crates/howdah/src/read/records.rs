@@ -9,7 +9,7 @@ use howdah_source::text::split::{MOST_FIELDS, PlainRecord};
 use howdah_source::{Fault, Field, Form, Piece, Span, Splitter, json};
 
 use super::faults::{data_error, faulty, head_fault, not_text, quote_left_open, refused, torn_head, unsplit};
-use super::text_check::{is_suspect, not_allowed};
+use super::text_check::{is_suspect, not_allowed, without_nuls};
 use crate::error::{Error, ErrorKind};
 use crate::options::{OnError, OnNul};
 use crate::plan::Plan;
@@ -163,16 +163,14 @@ impl<'p> Records<'p> {
         if let Some((at, length)) = not_allowed(raw, self.plan.reading.on_nul) {
             return Err(self.not_text(span, at, length));
         }
-        let mut bytes = self.piece.bytes();
-        if memchr::memchr(0, raw).is_some() {
-            self.stripped.clear();
-            self.stripped.extend(raw.iter().filter(|byte| **byte != 0));
-            bytes = &self.stripped;
-            let mut splitter = Splitter::new(bytes, &self.plan.reading.dialect, self.piece.eol);
-            if let Err(fault) = splitter.next_record(&mut self.fields) {
-                return Err(self.structural(&Fault { span, ..fault }));
-            }
-        }
+        let (piece, reading) = (self.piece, &self.plan.reading);
+        let split =
+            without_nuls(piece, span, &reading.dialect, reading.on_nul, &mut self.fields, &mut self.stripped);
+        let is_stripped = match split {
+            Ok(bytes) => !std::ptr::eq(bytes, piece.bytes()),
+            Err(fault) => return Err(self.structural(&fault)),
+        };
+        let bytes = if is_stripped { &*self.stripped } else { piece.bytes() };
         if self.fields.len() != self.expected {
             return Err(self.wrong_field_count(span));
         }
@@ -198,27 +196,25 @@ impl<'p> Records<'p> {
     }
 
     fn check_header(&mut self, expected: &[String]) -> Result<(), Error> {
-        let (found, fault) = match self.splitter.next_record(&mut self.fields) {
-            Ok(span) => {
-                let dialect = &self.plan.reading.dialect;
-                let fault = span.and_then(|span| {
-                    torn_head(self.piece, span, dialect)
-                        .or_else(|| head_fault(self.piece, span, self.plan.reading.on_nul))
-                });
-                let mut scratch = Vec::new();
-                let name = |field: &Field| {
-                    let value = howdah_source::text::split::value(
-                        *field,
-                        self.piece.bytes(),
-                        &self.plan.reading.dialect,
-                        &mut scratch,
-                    );
-                    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
-                };
-                (self.fields.iter().map(name).collect::<Vec<_>>(), fault)
-            }
+        let (piece, reading) = (self.piece, &self.plan.reading);
+        let (dialect, on_nul) = (&reading.dialect, reading.on_nul);
+        let span = match self.splitter.next_record(&mut self.fields) {
+            Ok(span) => span,
             Err(fault) => return Err(self.structural(&fault).error),
         };
+        let (mut scratch, mut stripped) = (Vec::new(), Vec::new());
+        let (mut bytes, mut fault) = (piece.bytes(), None);
+        if let Some(span) = span {
+            fault = torn_head(piece, span, dialect).or_else(|| head_fault(piece, span, on_nul));
+            // What is wrong without its NULs is a name that differs.
+            bytes =
+                without_nuls(piece, span, dialect, on_nul, &mut self.fields, &mut stripped).unwrap_or(bytes);
+        }
+        let name = |field: &Field| {
+            let value = howdah_source::text::split::value(*field, bytes, dialect, &mut scratch);
+            String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+        };
+        let found: Vec<String> = self.fields.iter().map(name).collect();
         if found == expected {
             return Ok(());
         }

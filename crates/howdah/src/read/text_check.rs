@@ -1,6 +1,6 @@
 //! Whether bytes are text: UTF-8 without NUL.
 
-use howdah_source::Piece;
+use howdah_source::{Dialect, Fault, Field, Piece, Span, Splitter};
 
 use crate::options::OnNul;
 
@@ -31,4 +31,28 @@ fn not_utf8(bytes: &[u8]) -> Option<(usize, usize)> {
     let error = std::str::from_utf8(bytes).err()?;
     let at = error.valid_up_to();
     Some((at, error.error_len().unwrap_or(bytes.len() - at)))
+}
+
+/// Splits the record at `span` as if its NULs had not been there, where they are to be dropped. Returns the bytes in which `fields`
+/// lie: the piece, or `stripped`.
+///
+/// # Errors
+/// Without them it is no record.
+pub(crate) fn without_nuls<'r>(
+    piece: &'r Piece,
+    span: Span,
+    dialect: &Dialect,
+    on_nul: OnNul,
+    fields: &mut Vec<Field>,
+    stripped: &'r mut Vec<u8>,
+) -> Result<&'r [u8], Fault> {
+    let raw = &piece.bytes()[span.start..span.end];
+    if on_nul == OnNul::Error || memchr::memchr(0, raw).is_none() {
+        return Ok(piece.bytes());
+    }
+    stripped.clear();
+    stripped.extend(raw.iter().filter(|byte| **byte != 0));
+    let split = Splitter::new(stripped, dialect, piece.eol).next_record(fields);
+    split.map_err(|fault| Fault { span, ..fault })?;
+    Ok(stripped)
 }
