@@ -111,18 +111,13 @@ impl SpeedFigure {
     /// In a line.
     pub fn said(&self) -> String {
         let span = |of: Measured| format!("{} ({} to {})", rate(of.median), rate(of.low), rate(of.high));
-        let clear = match (self.is_faster, self.is_slower) {
-            (true, _) => "",
-            (_, true) => ", slower",
-            _ => ", no difference that could be told from none",
+        let off = format!("{} of the time off", self.saved.percent());
+        let became = match (self.is_faster, self.is_slower) {
+            (true, _) => off,
+            (_, true) => format!("{:.1} times as long", 1.0 - self.saved.median),
+            _ => format!("{off}, no difference that could be told from none"),
         };
-        format!(
-            "{} a second: {} → {}, {} of the time off{clear}",
-            self.what,
-            span(self.before),
-            span(self.after),
-            self.saved.percent()
-        )
+        format!("{} a second: {} → {}, {became}", self.what, span(self.before), span(self.after))
     }
 }
 
@@ -281,7 +276,7 @@ mod tests {
         assert!(same.figures[0].said().ends_with(", no difference that could be told from none"));
         let slower = applied(Purpose::Time, 0.02, 0.03);
         assert_eq!((slower.is_kept, slower.why.as_str()), (false, "it is slower: commits"));
-        assert!(slower.figures[1].said().ends_with("-50 % (-50 to -50) of the time off, slower"));
+        assert!(slower.figures[1].said().ends_with(" → 33 (33 to 33), 1.5 times as long"));
         let mut mixed = runs(0.02, 0.001);
         mixed
             .iter_mut()
