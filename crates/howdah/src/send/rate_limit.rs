@@ -7,12 +7,13 @@ use parking_lot::Mutex;
 
 use tokio::time::{Instant, sleep_until};
 
-/// What is sent at once takes so many seconds, at the rate: more would be a burst.
-const AT_ONCE_S: f64 = 0.1;
+/// What is sent at once is a second's worth divided by this: more would be a burst.
+const PIECES_A_SECOND: u64 = 10;
 
 /// Gives all that is sent its time: bytes that are sent at these times keep the rate on average, from the first second on.
 pub(crate) struct RateLimit {
     bytes_per_second: f64,
+    at_once: usize,
     /// When the next bytes may go.
     next: Mutex<Instant>,
 }
@@ -20,12 +21,16 @@ pub(crate) struct RateLimit {
 impl RateLimit {
     /// `bytes_per_second` is at least 1.
     pub(crate) fn new(bytes_per_second: u64) -> RateLimit {
-        RateLimit { bytes_per_second: bytes_per_second.max(1) as f64, next: Mutex::new(Instant::now()) }
+        RateLimit {
+            bytes_per_second: bytes_per_second.max(1) as f64,
+            at_once: usize::try_from(bytes_per_second / PIECES_A_SECOND).unwrap_or(usize::MAX).max(1),
+            next: Mutex::new(Instant::now()),
+        }
     }
 
     /// `bytes`, in pieces that may be sent at once.
     pub(crate) fn slices(&self, bytes: Bytes) -> impl Iterator<Item = Bytes> {
-        let at_once = ((self.bytes_per_second * AT_ONCE_S) as usize).max(1);
+        let at_once = self.at_once;
         let starts = (0..bytes.len()).step_by(at_once);
         starts.map(move |start| bytes.slice(start..bytes.len().min(start.saturating_add(at_once))))
     }
