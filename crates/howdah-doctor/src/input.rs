@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, LoadOptions, Target, load};
@@ -13,6 +14,8 @@ use crate::case::InputEstimate;
 const FIRST: u64 = 1000;
 /// Two know how long a record is, but for what is read ahead.
 const LOOKS: usize = 3;
+/// How long a look waits for a lock.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of the input that the last look reads.
 const BYTES: u64 = 32 * 1024 * 1024;
 
@@ -58,7 +61,9 @@ impl InputEstimate {
         if path == "-" || std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Ok(None);
         }
-        let options = LoadOptions::new(path).table(table.clone()).jobs(1).dry_run(true);
+        // Whoever holds the table is a finding, and nobody to wait for.
+        let options =
+            LoadOptions::new(path).table(table.clone()).jobs(1).dry_run(true).lock_timeout(PATIENCE);
         let mut looks: Vec<Records> = Vec::new();
         let mut wanted = FIRST;
         while looks.len() < LOOKS {

@@ -22,8 +22,6 @@ pub(super) struct Amount {
     pub(super) log_mib: u64,
 }
 
-/// A large load beside a usual one: 2 GB beside 300 MB.
-const LARGE: f64 = 20.0 / 3.0;
 /// The table holds a tenth of what comes; from fewer rows the doctor can measure nothing.
 const FEWEST_HELD: u64 = 5000;
 
@@ -34,7 +32,8 @@ impl Amount {
             true => Amount { usual_mb: 2, large_mb: 4, seconds: 4, log_mib: 64 },
             false => Amount {
                 usual_mb: megabytes,
-                large_mb: (megabytes as f64 * LARGE) as u64,
+                // 2 GB beside 300 MB.
+                large_mb: megabytes * 20 / 3,
                 seconds,
                 log_mib: 512,
             },

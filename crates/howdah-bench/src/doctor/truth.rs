@@ -69,7 +69,8 @@ impl StateTruth {
             let mut runs = part().filter(|record| record.series == series && record.repetition == round);
             runs.find(|record| record.outcome.counts()).map(|record| record.seconds)
         };
-        let rounds = || part().map(|record| record.repetition).max().map_or(1..=0, |last| 1..=last);
+        let last = part().map(|record| record.repetition).max().unwrap_or_default();
+        let rounds = || 1..=last;
         let pairs: Vec<(f64, f64)> = rounds()
             .filter_map(|round| Some((seconds(AS_IT_IS, round)?, seconds(REMEDIED, round)?)))
             .collect();
