@@ -16,6 +16,8 @@ const FIRST: u64 = 1000;
 const LOOKS: usize = 3;
 /// How long a look waits for a lock.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// So soon it is noticed that a look is over, or is to stop.
+const STOPS_WITHIN: Duration = Duration::from_millis(10);
 /// Bytes of the input that the last look reads.
 const BYTES: u64 = 32 * 1024 * 1024;
 
@@ -70,7 +72,7 @@ impl InputEstimate {
             if control.is_cancelled() {
                 return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
             }
-            let look = Records::read(&options, wanted, target)?;
+            let look = Records::read(&options, wanted, target, control)?;
             if look.rows < wanted {
                 return Ok(Some(InputEstimate { rows: look.rows, is_counted: true }));
             }
@@ -92,10 +94,19 @@ struct Records {
 }
 
 impl Records {
-    /// What the load says of them is for the one that follows.
-    fn read(options: &LoadOptions, limit: u64, target: &Target) -> Result<Records, Error> {
+    /// What the load says of them is for the one that follows: it has a handle of its own, and stops as `outer` does.
+    fn read(options: &LoadOptions, limit: u64, target: &Target, outer: &Control) -> Result<Records, Error> {
         let control = Control::new();
-        let report = load(&options.clone().limit(limit), target, &control)?;
+        let report = std::thread::scope(|scope| {
+            let loading = scope.spawn(|| load(&options.clone().limit(limit), target, &control));
+            while !loading.is_finished() {
+                if outer.is_cancelled() {
+                    control.cancel();
+                }
+                std::thread::sleep(STOPS_WITHIN);
+            }
+            loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
         let format = report.plan.map(|plan| plan.dialect.format);
         Ok(Records {
             rows: report.rows_read,

@@ -64,11 +64,12 @@ impl Tried {
 }
 
 /// What costs time for sure, and can be done without while rows come. The log is not among it: what a crash empties is no remedy
-/// for everybody.
+/// for everybody. Nor are CHECKs, which stay.
 pub(crate) fn removed(findings: &[Finding]) -> Vec<Attachment> {
     let mut removed: Vec<Attachment> = Vec::new();
     for finding in findings.iter().filter(|finding| finding.cost.is_some() && !finding.remedies.is_empty()) {
-        let attachment = finding.attachment.as_ref().filter(|it| **it != Attachment::Log);
+        let stays = |it: &&Attachment| matches!(it, Attachment::Log | Attachment::Checks);
+        let attachment = finding.attachment.as_ref().filter(|it| !stays(it));
         if let Some(attachment) = attachment.filter(|it| !removed.contains(it)) {
             removed.push(attachment.clone());
         }

@@ -83,7 +83,7 @@ pub(crate) fn in_program(what: &str, price: &str) -> Remedy {
     Remedy::new(action, "as it was before", price).needs("whoever writes the program")
 }
 
-/// Indexes, foreign keys and CHECKs are built again after the load's rows, in its transaction.
+/// Indexes and foreign keys are built again after the load's rows, in its transaction.
 pub(crate) fn rebuild(table: &TableFacts) -> Remedy {
     let price =
         "nobody else can get at the table, not even to read it, until the load commits; one connection";

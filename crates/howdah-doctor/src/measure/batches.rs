@@ -51,8 +51,7 @@ pub(super) async fn measure(
     connection: &Connection,
     facts: &Facts,
     scratch: &Scratch<'_>,
-    rows: &Rows,
-    text_rows: Option<String>,
+    (rows, text_rows): (&Rows, Option<String>),
     limits: &Limits,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Result<BatchTrial, String>, Error> {

@@ -171,7 +171,7 @@ async fn measure_table(
     trials.not_measured.append(&mut scratch.not_measured);
     if watches_programs {
         let part = limits.share(for_batches);
-        match batches::measure(target, connection, facts, &scratch, &rows, text, &part, tell).await? {
+        match batches::measure(target, connection, facts, &scratch, (&rows, text), &part, tell).await? {
             Ok(trial) => trials.batches = Some(trial),
             Err(why) => trials.leave_out("how many rows a statement should have", why),
         }
