@@ -25,7 +25,7 @@ use crate::wait::in_thread_until_stopped;
 pub(crate) struct Cost(f64, f64, bool, bool, Vec<String>, Vec<String>);
 
 /// The same.
-struct Work {
+struct Measuring {
     limits: Limits,
     tries: Vec<String>,
     applies: Vec<String>,
@@ -66,7 +66,7 @@ pub(crate) fn doctor(
 ) -> PyResult<Told> {
     fork::check().map_err(|error| raised(py, &error))?;
     let table = table.map(TableName::parse).transpose().map_err(|error| raised(py, &error))?;
-    let cost = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers, tries, applies)| Work {
+    let cost = cost.map(|Cost(seconds, bytes, allow_busy, allow_event_triggers, tries, applies)| Measuring {
         limits: Limits { seconds, bytes, allow_busy, allow_event_triggers },
         tries,
         applies,
@@ -95,7 +95,7 @@ fn report(
     chosen: &mut Chosen,
     table: Option<&TableName>,
     Coming(data, rows, bytes, watch, app): Coming,
-    cost: Option<Work>,
+    cost: Option<Measuring>,
     control: &Control,
 ) -> Result<Report, Error> {
     let owner = match &cost {
@@ -114,7 +114,7 @@ fn report(
     };
     let ask = Ask { rows, bytes, input };
     let trials = match cost {
-        Some(Work { limits, applies, .. }) if owner.is_some() => {
+        Some(Measuring { limits, applies, .. }) if owner.is_some() => {
             let changes = Change::named(&applies, &facts, &ask)?;
             let owner = owner.as_ref().ok_or_else(not_owned)?;
             let applied = apply(owner, target, &facts, &changes, &limits, control, &mut |_| ())?;
@@ -123,7 +123,7 @@ fn report(
             let facts = Facts { watched: facts.watched, ..Facts::look(&target, table, control)? };
             return Ok(Report::new(facts, ask, None).with_applied(applied));
         }
-        Some(Work { limits, tries, .. }) => {
+        Some(Measuring { limits, tries, .. }) => {
             let attempt = (!tries.is_empty()).then(|| Attempt::new(&tries, &facts, &ask)).transpose()?;
             Some(measure(target, &facts, &limits, attempt.as_ref(), control, &mut |_| ())?)
         }
