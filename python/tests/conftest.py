@@ -91,6 +91,7 @@ def environment(server: howdah.Server) -> dict[str, str]:
 _SHARED = {"spark", "_ray"}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests in one process that share something: those of a file at least, which sets it up once."""
     for item in items:
