@@ -65,7 +65,8 @@ def test_a_runner_that_is_cancelled_keeps_a_lock_or_half_a_step(
     with psycopg.connect(database.dsn) as other:
         other.execute(lock)
         (line,) = run(made, database, "cancelled")
-        assert line == "false context deadline exceeded"
+        # Where the time is up while a statement waits, pgx says that it was a timeout.
+        assert line.replace("timeout: ", "") == "false context deadline exceeded"
         assert database.value("SELECT to_regclass('howdah_migrations')") == "∅"
     assert run(made, database, "newer") == ["3"]
     database.sql("DELETE FROM howdah_migrations WHERE id <> '1'; DROP TABLE c; DROP INDEX i")

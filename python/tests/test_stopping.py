@@ -23,19 +23,23 @@ def endless() -> Iterator[tuple[int, str]]:
         yield (n, "x" * 50)
 
 
+THEY = (
+    "FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+)
+
+
 def backends(database: Database) -> str:
     """Count the connections that loads have left."""
-    return database.value(
-        "SELECT count(*) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    )
+    return database.value(f"SELECT count(*) {THEY}")
 
 
 def until(database: Database, wanted: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while backends(database) != wanted and time.monotonic() < end:
         time.sleep(0.05)
-    assert backends(database) == wanted
+    what = "SELECT string_agg(concat_ws(' ', pid, application_name, state, wait_event, query), '; ')"
+    assert backends(database) == wanted, database.value(f"{what} {THEY}")
 
 
 STOPPED = """
