@@ -87,6 +87,7 @@ fn archive(case: &Case<'_>) -> Judged {
     ]))
 }
 
+const MIB: f64 = 1024.0 * 1024.0;
 /// More often they need not come by themselves.
 const HALF_AN_HOUR_S: f64 = 1800.0;
 /// Fewer checkpoints in a load are not worth a word.
@@ -133,18 +134,29 @@ fn checkpoints(case: &Case<'_>) -> Judged {
         return Ok(Verdict::Fine);
     }
     let wanted = wanted_size(case, incoming.bytes * (1.0 + target), most);
+    let is_larger = wanted > (most / MIB).floor();
     let mut finding = Finding::new(Severity::Costs, basis, format!("max_wal_size is {}", bytes(most)));
     finding.evidence = evidence;
-    let price = format!(
-        "up to {} of the log on the disk, and a longer recovery after a crash",
-        bytes(wanted * 1024.0 * 1024.0)
-    );
+    let price =
+        format!("up to {} of the log on the disk, and a longer recovery after a crash", bytes(wanted * MIB));
     let wanted = format!("{wanted:.0}MB");
-    let mut settings = vec![("max_wal_size", wanted.as_str())];
+    let mut settings = Vec::new();
+    if is_larger {
+        settings.push(("max_wal_size", wanted.as_str()));
+    }
     if case.number("checkpoint_timeout").is_none_or(|seconds| seconds < HALF_AN_HOUR_S) {
         settings.push(("checkpoint_timeout", "30min"));
     }
-    Ok(Verdict::of(vec![finding.remedy(for_server(case, &settings, &price))]))
+    // What is set already would change nothing.
+    let remedy = match settings.is_empty() {
+        true => {
+            let action =
+                Action::Elsewhere("more room for the log: it may take a quarter of what is free".into());
+            Remedy::new(action, Undo::NotNeeded, "a larger disk").needs("whoever runs the server")
+        }
+        false => for_server(case, &settings, &price),
+    };
+    Ok(Verdict::of(vec![finding.remedy(remedy)]))
 }
 
 /// The size in MB at which the load takes one checkpoint: at least twice what it is, a quarter of the free disk where that was
@@ -152,7 +164,7 @@ fn checkpoints(case: &Case<'_>) -> Judged {
 fn wanted_size(case: &Case<'_>, wanted: f64, now: f64) -> f64 {
     const MOST: f64 = 64.0 * 1024.0 * 1024.0 * 1024.0;
     let room = case.facts.disk.seen().map_or(MOST, |disk| disk.free / 4.0);
-    (wanted.max(now * 2.0).min(room).min(MOST).max(now) / (1024.0 * 1024.0)).floor()
+    (wanted.max(now * 2.0).min(room).min(MOST).max(now) / MIB).floor()
 }
 
 /// What of the log may be whole pages.
@@ -235,6 +247,13 @@ mod tests {
             "ALTER SYSTEM RESET max_wal_size; ALTER SYSTEM RESET checkpoint_timeout; SELECT pg_reload_conf();"
         );
         fine_for("wal.checkpoints", &of(29), |_| {});
+        // A disk of which a quarter is less than that: what is set already is no remedy.
+        let full = found_for("wal.checkpoints", &of(90), |facts| {
+            seen(&mut facts.disk).free = 1e9;
+            set(facts, "checkpoint_timeout", "1800");
+        });
+        let Action::Elsewhere(text) = &full.remedies[0].action else { panic!("{full:?}") };
+        assert!(text.starts_with("more room for the log"), "{text}");
         fine_for("wal.checkpoints", &of(90), |facts| table(facts).is_unlogged = true);
         fine_for("wal.checkpoints", &of(90), |facts| facts.session.service = Some(Service::Aurora));
         let on_rds =

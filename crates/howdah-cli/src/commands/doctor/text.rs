@@ -1,6 +1,6 @@
 //! A report for a terminal: for a reader in a hurry, what will fail first.
 
-use howdah_doctor::{Comparison, Effect, Finding, Remedy, Report, Severity};
+use howdah_doctor::{Action, Comparison, Effect, Finding, Remedy, Report, Severity};
 
 use super::{no_difference, place, tally, typed};
 use crate::figures::visible;
@@ -127,9 +127,15 @@ fn head(finding: &Finding) -> String {
 }
 
 fn remedied(lines: &mut Vec<String>, label: &str, remedy: &Remedy) {
-    for (at, line) in typed(&remedy.action).iter().enumerate() {
-        // A command is one line, however long: it is to be copied.
-        lines.push(format!("  {:<1$}{2}", if at == 0 { label } else { "" }, INDENT - 2, visible(line)));
+    match &remedy.action {
+        Action::Elsewhere(text) => labelled(lines, label, text),
+        action => {
+            for (at, line) in typed(action).iter().enumerate() {
+                // A command is one line, however long: it is to be copied.
+                let label = if at == 0 { label } else { "" };
+                lines.push(format!("  {label:<0$}{1}", INDENT - 2, visible(line)));
+            }
+        }
     }
     let mut notes = vec![format!("[{}]", remedy.label)];
     if remedy.effect != Effect::AtOnce {
