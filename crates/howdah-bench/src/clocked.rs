@@ -9,7 +9,7 @@ use howdah::Control;
 use crate::cpu_time::{ServerCpu, machine_busy_s};
 use crate::error::Error;
 use crate::measure;
-use crate::record::{Evidence, Record};
+use crate::record::{Evidence, Outcome, Record};
 
 /// How long to wait for backends of the last client to end: their last milliseconds belong to the run.
 const BACKENDS_END: Duration = Duration::from_millis(300);
@@ -55,4 +55,15 @@ pub(crate) fn take_report(outputs: &[String], record: &mut Record) -> Result<u64
     let rows = report["rows"].as_u64();
     record.evidence.report = Some(report);
     rows.ok_or_else(|| Error::Wrong("howdah's report names no rows".to_owned()))
+}
+
+/// Notes whether what was found is what must be: of each its name, in the plural, what was found, and what is expected.
+pub(crate) fn compare(record: &mut Record, found: &[(&str, &str, &str)]) {
+    let wrong = found.iter().find(|(_, found, expected)| found != expected);
+    (record.outcome, record.reason) = match wrong {
+        None => (Outcome::Verified, None),
+        Some((what, found, expected)) => {
+            (Outcome::Wrong, Some(format!("{what} are {found} instead of {expected}")))
+        }
+    };
 }

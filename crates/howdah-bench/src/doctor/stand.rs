@@ -184,18 +184,13 @@ impl Stand {
         record.rows = rows;
         let found =
             Database::own(&self.conninfo_of(RUN))?.row(&to_come.columns.checksum_sql(TABLE))?.concat();
-        let wrong = [
-            ("rows that were counted", rows.to_string(), to_come.brought.to_string()),
-            ("rows and checksum of the table", found, to_come.expected.clone()),
-        ]
-        .into_iter()
-        .find(|(_, found, expected)| found != expected);
-        (record.outcome, record.reason) = match wrong {
-            None => (Outcome::Verified, None),
-            Some((what, found, expected)) => {
-                (Outcome::Wrong, Some(format!("{what} are {found} instead of {expected}")))
-            }
-        };
+        clocked::compare(
+            record,
+            &[
+                ("rows that were counted", &rows.to_string(), &to_come.brought.to_string()),
+                ("rows and checksum of the table", &found, &to_come.expected),
+            ],
+        );
         Ok(())
     }
 

@@ -133,19 +133,14 @@ impl Prepared<'_> {
         let database = Database::own(&self.server.conninfo(RUN))?;
         let (rows, keys) = (database.row(&Orders::found_sql())?.concat(), keys(&database)?);
         let (counted, brought) = (record.rows.to_string(), brought.to_string());
-        let wrong = [
-            ("rows that were counted", &counted, &brought),
-            ("rows and checksum of the table", &rows, &self.rows),
-            ("indexes and constraints of the table", &keys, &self.keys),
-        ]
-        .into_iter()
-        .find(|(_, found, expected)| found != expected);
-        (record.outcome, record.reason) = match wrong {
-            None => (Outcome::Verified, None),
-            Some((what, found, expected)) => {
-                (Outcome::Wrong, Some(format!("{what} are {found} instead of {expected}")))
-            }
-        };
+        clocked::compare(
+            record,
+            &[
+                ("rows that were counted", &counted, &brought),
+                ("rows and checksum of the table", &rows, &self.rows),
+                ("indexes and constraints of the table", &keys, &self.keys),
+            ],
+        );
         Ok(())
     }
 }
