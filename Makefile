@@ -67,7 +67,7 @@ test: test-rust test-python ## All tests, against servers that the tests start
 
 test-rust: .venv/ready
 	@$(STEP) build $(CARGO) test --locked --no-run
-	@$(STEP) test $(CARGO) test --locked
+	@$(STEP) test $(CARGO) test --locked --no-fail-fast
 	$(TABLE)
 
 # Twice as many busy loops as cores run beside it, and something that syncs the disk.

@@ -55,6 +55,22 @@ impl OwnServer {
         Psql { bin_dir: self.0.bin_dir().to_owned(), conninfo: self.conninfo() }.run(commands)
     }
 
+    /// Runs SQL that asks for statistics, once sessions of [`sql`](OwnServer::sql) that have ended have written down what they
+    /// counted. They do so after psql is gone, and are seen for so long.
+    ///
+    /// # Panics
+    /// If one is still there after a minute.
+    pub fn statistics(&self, commands: &str) -> String {
+        const ENDING: &str = "SELECT coalesce(string_agg(format('%s %s', pid, backend_start), ', '), '')
+             FROM pg_stat_activity WHERE application_name = 'psql' AND state = 'idle' AND pid <> pg_backend_pid()";
+        let ending = self.sql(ENDING);
+        until("ended sessions are gone", || {
+            let there = self.sql(ENDING);
+            ending.is_empty() || !ending.split(", ").any(|session| there.contains(session))
+        });
+        self.sql(commands)
+    }
+
     /// Has commits wait for a standby called `name`, which is none of its own, and returns when they do.
     ///
     /// That sessions show the setting is not enough: commits wait once the checkpointer has read it too.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::measuring::traces;
-use super::{doctor, find, looked, server};
+use super::measuring::{measured_with, traces};
+use super::{doctor, find, server};
 
 #[test]
 fn how_many_rows_a_statement_should_have_is_measured_and_nothing_stays() {
@@ -17,21 +17,7 @@ fn how_many_rows_a_statement_should_have_is_measured_and_nothing_stays() {
          CREATE TABLE lists AS SELECT n, ARRAY[n, n] AS both FROM generate_series(1, 5000) n; ANALYZE t, lists",
     );
     let before = traces(server, "sizes");
-    let measured = |table: &str| {
-        let args = [
-            "--app",
-            "--watch=1",
-            "--measure",
-            "--seconds",
-            "12",
-            "--bytes",
-            "1GiB",
-            "--allow-busy",
-            "--table",
-            table,
-        ];
-        looked(&server.conninfo(), &args)
-    };
+    let measured = |table: &str| measured_with(&server.conninfo(), &["--app", "--watch=1", "--table", table]);
     let report = measured("sizes.t");
     assert_eq!(traces(server, "sizes"), before);
     let runs = report["trials"]["batches"]["runs"].as_array();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::measuring::{SHORT, measured};
+use super::measuring::{measured, measured_with};
 use super::{doctor, looked, server};
 
 /// A file of so many rows of two columns below a header.
@@ -68,8 +68,7 @@ fn how_long_a_load_will_take_is_said() {
     let path = file(&folder, 5000);
     // Without rows to come, nobody knows how long they take.
     assert!(measured(&server.conninfo(), "timed.t").get("prediction").is_none());
-    let report =
-        looked(&server.conninfo(), &[&SHORT[..], &["--allow-busy", "--table", "timed.t", &path]].concat());
+    let report = measured_with(&server.conninfo(), &["--table", "timed.t", &path]);
     let prediction = &report["prediction"];
     assert_eq!((&prediction["rows"], &prediction["is_counted"]), (&5000.into(), &true.into()));
     let [low, median, high] = ["low", "median", "high"].map(|end| prediction["now"][end].as_f64().unwrap());

@@ -103,7 +103,7 @@ fn looking_changes_nothing() {
     );
     // No transaction got a number: none has written. Nobody read the table either.
     let state = || {
-        server.sql(
+        server.statistics(
             "SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_insert_lsn();
              SELECT seq_scan, idx_scan, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables;
              SELECT idx_scan FROM pg_stat_user_indexes ORDER BY indexrelid; SELECT last_value, is_called FROM t_id_seq;
