@@ -1,9 +1,10 @@
-//! What is attached to a table and takes time of each row, and copies of the table that lack some of it.
+//! What is attached to a table, or how it stores rows, and takes time of each; and copies of the table that do without some of it.
 
 use howdah::facts::TableFacts;
 use serde::{Deserialize, Serialize};
 
-/// Something that rows are held against, led into or handed to. Names are those of the table itself, and not of a copy.
+/// Something that rows are held against, led into or handed to, or that is done to store them. Names are those of the table itself,
+/// and not of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
@@ -17,6 +18,12 @@ pub enum Attachment {
     Checks,
     /// A column that is computed and stored.
     Generated(String),
+    /// The compression of wide values of these columns by `pglz`, instead of which `lz4` compresses them.
+    Pglz(Vec<String>),
+    /// The compression of wide values of these columns, without which they are stored as they are.
+    Compression(Vec<String>),
+    /// The room that stays free in pages, which are filled without it.
+    FreeRoom,
     /// The log, in which each row is written first.
     Log,
 }
@@ -30,8 +37,16 @@ impl Attachment {
             Attachment::Trigger(trigger) => format!("trigger {}", name(trigger)),
             Attachment::Checks => "all CHECKs together".to_owned(),
             Attachment::Generated(column) => format!("generated column {}", name(column)),
+            Attachment::Pglz(columns) => format!("pglz instead of lz4 for {}", all(columns, name)),
+            Attachment::Compression(columns) => format!("compression of {}", all(columns, name)),
+            Attachment::FreeRoom => "free room in pages".to_owned(),
             Attachment::Log => "the log".to_owned(),
         }
+    }
+
+    /// Whether it is a way in which the columns store their values, and nothing beside them.
+    pub(crate) fn is_storage(&self) -> bool {
+        matches!(self, Attachment::Pglz(_) | Attachment::Compression(_) | Attachment::FreeRoom)
     }
 
     /// Those of the table's definition that can be measured, the largest indexes first.
@@ -52,8 +67,15 @@ impl Attachment {
         let columns = table.columns.seen().into_iter().flatten();
         let generated = columns.filter(|column| column.is_generated);
         attachments.extend(generated.map(|column| Attachment::Generated(column.name.clone())));
+        if table.fillfactor.is_some_and(|percent| percent < 100.0) {
+            attachments.push(Attachment::FreeRoom);
+        }
         attachments
     }
+}
+
+fn all(columns: &[String], name: impl Fn(&str) -> String) -> String {
+    columns.iter().map(|column| name(column)).collect::<Vec<_>>().join(", ")
 }
 
 /// How a copy of the table differs from the table.
@@ -66,7 +88,7 @@ pub enum Variant {
     WholeAgain,
     /// It lacks one attachment.
     Without(Attachment),
-    /// It lacks all of them.
+    /// It lacks all of them, and stores values as the table does.
     Bare,
     /// It lacks several of them together: what costs time for sure, or what somebody wants tried.
     Prescribed,

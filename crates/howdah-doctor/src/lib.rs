@@ -71,7 +71,7 @@ pub use rules::{all, find};
 pub use saved::{FORMAT, Saved};
 pub use script::Script;
 pub use trials::{
-    BatchPath, BatchRun, BatchTrial, ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial,
-    NetworkTrial, NotMeasured, Run, TableTrial, Trials,
+    BatchPath, BatchRun, BatchTrial, ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, LogFile,
+    LogTrial, NetworkTrial, NotMeasured, Run, TableTrial, Trials,
 };
 pub use undo::Undo;

@@ -101,7 +101,7 @@ fn events() -> TableFacts {
         live_rows: 1e7,
         is_analyzed: true,
         has_identity: true,
-        size: Fact::Seen(TableSize { table: 1e9, indexes: 2e8 }),
+        size: Fact::Seen(TableSize { table: 1e9, toast: 0.0, indexes: 2e8 }),
         columns: Fact::Seen(vec![ColumnFacts {
             name: "id".into(),
             r#type: "bigint".into(),

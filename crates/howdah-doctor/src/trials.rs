@@ -3,6 +3,7 @@
 mod batches;
 mod client;
 mod connections;
+mod log;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ pub(crate) use batches::Line;
 pub use batches::{BatchPath, BatchRun, BatchTrial};
 pub use client::ClientTrial;
 pub use connections::{ConnectionsRun, ConnectionsTrial};
+pub use log::{LogFile, LogTrial};
 
 /// Everything that was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,9 @@ pub struct Trials {
     pub network: Option<NetworkTrial>,
     /// What a commit waits for.
     pub commit: Option<CommitTrial>,
+    /// How long whoever writes waits for new files of the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogTrial>,
     /// What each part of the table costs.
     pub table: Option<TableTrial>,
     /// How fast rows are read and encoded here.
@@ -234,9 +239,13 @@ impl TableTrial {
         self.rate_of(&Variant::Whole)
     }
 
+    fn has_columns_only(&self) -> bool {
+        self.attachments().iter().all(Attachment::is_storage)
+    }
+
     /// The copy that has columns and nothing else: the whole one, where a table has no more.
     fn columns(&self) -> Variant {
-        if self.attachments().is_empty() { Variant::Whole } else { Variant::Bare }
+        if self.has_columns_only() { Variant::Whole } else { Variant::Bare }
     }
 
     /// Rows a second that the columns alone take.
@@ -246,7 +255,7 @@ impl TableTrial {
 
     /// The share of the time that goes with all that the table has beside columns: none, where it has nothing.
     pub(crate) fn attachments_cost(&self) -> Option<Measured> {
-        match self.attachments().is_empty() {
+        match self.has_columns_only() {
             true => Some(Measured { median: 0.0, low: 0.0, high: 0.0, rounds: self.rounds() }),
             false => self.saved(&Variant::Bare),
         }
@@ -270,9 +279,10 @@ impl TableTrial {
     }
 }
 
-/// Whether a copy without `left_out` is a bare one, which is logged.
+/// Whether a copy without `left_out` is a bare one, which is logged and stores values as the table does.
 pub(crate) fn is_all(attachments: &[Attachment], left_out: &[Attachment]) -> bool {
-    !left_out.contains(&Attachment::Log) && attachments.iter().all(|attachment| left_out.contains(attachment))
+    let is_bare = !left_out.iter().any(|it| it.is_storage() || *it == Attachment::Log);
+    is_bare && attachments.iter().all(|it| it.is_storage() || left_out.contains(it))
 }
 
 /// The interval around a median needs more than a few runs.

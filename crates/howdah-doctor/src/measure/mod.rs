@@ -7,6 +7,7 @@ mod client;
 mod commit;
 mod connections;
 mod decoding;
+mod log;
 mod network;
 mod place;
 mod question;
@@ -90,8 +91,20 @@ pub fn measure(
             Ok(commit) => trials.commit = Some(commit),
             Err(why) => trials.leave_out("commits", why),
         }
+        tell("filling files of the log");
+        let written = match log::measure(target, connection, limits).await? {
+            Ok((log, written)) => {
+                trials.log = Some(log);
+                written
+            }
+            Err(why) => {
+                trials.leave_out("new files of the log", why);
+                0.0
+            }
+        };
         let spent = began.elapsed().as_secs_f64();
-        let left = Limits { seconds: (limits.seconds - spent).max(0.0), ..*limits };
+        let (seconds, bytes) = ((limits.seconds - spent).max(0.0), limits.bytes - written);
+        let left = Limits { seconds, bytes, ..*limits };
         let csv = measure_table(target, connection, facts, &left, attempt, &mut trials, tell).await?;
         Ok((trials, csv))
     })?;

@@ -17,6 +17,11 @@ const PLACES: u64 = 8;
 /// Of a partitioned table, which has no pages of its own.
 const MOST_ROWS: u64 = 50_000;
 
+/// Rows take so many bytes at most.
+pub(super) const MOST: f64 = 8.0 * 1024.0 * 1024.0;
+/// Of rows that take long, these are enough.
+pub(super) const FEWEST_SLOW_ROWS: u64 = 100;
+
 /// Memory that a decoded row takes beside its values, and values for each byte that is sent.
 const DECODED_ROW: f64 = 200.0;
 const DECODED_BYTE: f64 = 1.5;
@@ -63,6 +68,8 @@ pub(super) struct Sample {
     /// The same rows as text and as CSV, in messages of as many rows.
     pub(super) forms: Vec<(Variant, Rows)>,
     pub(super) parents: Vec<(ForeignKeyFacts, Rows)>,
+    /// Columns of which `pglz` compresses wide values, in at least a tenth of the rows.
+    pub(super) wide: Vec<String>,
 }
 
 /// Reads runs of neighbours from several places of the table, of some `most` bytes together: in their order, as they came.
@@ -114,8 +121,46 @@ async fn read_within(
         let sql = format!("SELECT DISTINCT {list} FROM ({}) AS k", from(&list, &condition));
         parents.push((key.clone(), copy_out(client, &sql, key.columns.clone(), f64::INFINITY).await?));
     }
-    Ok(Sample { rows, forms, parents })
+    let wide = wide(client, table, &from).await?;
+    Ok(Sample { rows, forms, parents, wide })
 }
+
+/// Columns of which `pglz` compresses wide values of new rows: where rows that are there are wide. How long a value is before that
+/// nobody can tell without taking it apart, but that it was compressed, or is too large for its row.
+async fn wide(
+    client: &Client,
+    table: &TableFacts,
+    from: impl Fn(&str, &str) -> String,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let columns = table.columns.seen().into_iter().flatten();
+    let columns: Vec<&str> =
+        columns.filter(|column| column.uses_pglz).map(|column| column.name.as_str()).collect();
+    if columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wide = columns.iter().enumerate().map(|(at, column)| {
+        let column = quote(column);
+        format!(
+            "(pg_catalog.pg_column_compression({column}) IS NOT NULL
+              OR coalesce(pg_catalog.pg_column_size({column}), 0) > {WIDE})::int AS wide_{at}"
+        )
+    });
+    let each = from(&wide.collect::<Vec<_>>().join(", "), "");
+    let shares = (0..columns.len()).map(|at| format!("coalesce(avg(wide_{at}), 0) >= {MANY}"));
+    let shares = shares.collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT pg_catalog.json_build_array({shares}) FROM ({each}) AS w");
+    let shares: Vec<bool> = question::text(client, &sql)
+        .await?
+        .and_then(|shares| serde_json::from_str(&shares).ok())
+        .unwrap_or_default();
+    let wide = columns.iter().zip(shares).filter(|(_, is_wide)| *is_wide);
+    Ok(wide.map(|(column, _)| (*column).to_owned()).collect())
+}
+
+/// About the bytes from which on a row's values are compressed, and leave it.
+const WIDE: u32 = 2000;
+/// The share of rows whose values have to be wide.
+const MANY: f64 = 0.1;
 
 /// What stands behind FROM for each place.
 async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<String>, tokio_postgres::Error> {
@@ -168,7 +213,9 @@ async fn copy_out(
             rows.messages.push(Message { rows: rows.count - sent, bytes: message.split().freeze() });
             sent = rows.count;
         }
-        if rows.bytes as f64 >= most {
+        // Of large rows there have to be some all the same.
+        let is_enough = rows.count >= FEWEST_SLOW_ROWS || rows.bytes as f64 >= MOST;
+        if rows.bytes as f64 >= most && is_enough {
             break;
         }
     }

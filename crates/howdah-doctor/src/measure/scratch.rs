@@ -145,7 +145,7 @@ impl<'s> Scratch<'s> {
         variant: &Variant,
     ) -> Result<(f64, f64), tokio_postgres::Error> {
         let has = |attachment: &Attachment| match variant {
-            Variant::Bare => false,
+            Variant::Bare => attachment.is_storage(),
             Variant::Without(left_out) => left_out != attachment,
             Variant::Prescribed => !self.prescribed.contains(attachment),
             _ => true,
@@ -168,11 +168,7 @@ impl<'s> Scratch<'s> {
                 }
                 Attachment::Trigger(_) if has(attachment) => self.add_trigger(client, attachment).await?,
                 Attachment::Checks if !has(attachment) => self.drop_checks(client).await?,
-                Attachment::Generated(column) if !has(attachment) => {
-                    client
-                        .batch_execute(&format!("ALTER TABLE {copy} ALTER {} DROP EXPRESSION", quote(column)))
-                        .await?;
-                }
+                _ if !has(attachment) => self.alter_without(client, attachment).await?,
                 _ => {}
             }
         }
@@ -306,7 +302,9 @@ impl Scratch<'_> {
         // LIKE makes them in the order in which they were made.
         let is_alike = originals.len() == copies.len()
             && originals.iter().zip(&copies).all(|(original, copied)| original.2 == copied.2);
-        for attachment in Attachment::all_of(self.table) {
+        let mut possible = Attachment::all_of(self.table);
+        possible.extend(self.compressions());
+        for attachment in possible {
             let failed = match &attachment {
                 Attachment::Index(name) => {
                     let found = originals.iter().zip(&copies).find(|(original, _)| original.0 == *name);
@@ -349,6 +347,7 @@ impl Scratch<'_> {
         let done = match attachment {
             Attachment::ForeignKey(_) => self.add_foreign_key(client, attachment).await,
             Attachment::Trigger(_) => self.add_trigger(client, attachment).await,
+            it if it.is_storage() => self.alter_without(client, attachment).await,
             _ => Ok(()),
         };
         let failed = match done {

@@ -18,7 +18,7 @@ const MOST_ROUNDS: u32 = 15;
 /// nothing is logged.
 pub(super) fn variants(attachments: &[Attachment], is_logged: bool, forms: Vec<Variant>) -> Vec<Variant> {
     let mut variants: Vec<Variant> = attachments.iter().cloned().map(Variant::Without).collect();
-    if !attachments.is_empty() {
+    if !attachments.iter().all(Attachment::is_storage) {
         variants.push(Variant::Bare);
     }
     if is_logged {

@@ -40,18 +40,10 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "from PostgreSQL 18 on a VIRTUAL column computes when it is read",
         judge: generated,
     },
-    Rule {
-        id: "column.toast",
-        title: "wide values are compressed by pglz",
-        condition: "values of a column are more than 2 kB wide on average, and are compressed by pglz",
-        why: "the server compresses each of them as it comes, and lz4 takes less time for it",
-        remedy: "lz4, for new rows; EXTERNAL for what is compressed already",
-        judge: toast,
-    },
 ];
 
 /// The columns, or the verdict that they were not seen.
-fn columns<'f>(case: &Case<'f>) -> Result<(&'f TableFacts, &'f [ColumnFacts]), Verdict> {
+pub(super) fn columns<'f>(case: &Case<'f>) -> Result<(&'f TableFacts, &'f [ColumnFacts]), Verdict> {
     let table = case.see_table()?;
     Ok((table, case.see(&table.columns, "the table's columns")?))
 }
@@ -155,45 +147,6 @@ fn generated(case: &Case<'_>) -> Judged {
     Ok(Verdict::of(findings.collect()))
 }
 
-/// About where values leave their row.
-const WIDE: f64 = 2000.0;
-
-fn toast(case: &Case<'_>) -> Judged {
-    let (table, columns) = columns(case)?;
-    let wide = |column: &&ColumnFacts| column.uses_pglz && column.width.is_some_and(|width| width > WIDE);
-    let findings: Vec<Finding> = columns
-        .iter()
-        .filter(wide)
-        .map(|column| {
-            let (on, name) = (sql::table(table), sql::name(&column.name));
-            let width = count(column.width.unwrap_or(0.0));
-            Finding::new(
-                Severity::Costs,
-                Basis::Known,
-                format!("values of {on}.{name} are compressed by pglz"),
-            )
-            .seen(format!("{width} bytes a value in pg_stats"))
-            .remedy(
-                Remedy::sql(
-                    [format!("ALTER TABLE {on} ALTER COLUMN {name} SET COMPRESSION lz4;")],
-                    Undo::sql(format!("ALTER TABLE {on} ALTER COLUMN {name} SET COMPRESSION pglz;")),
-                    "values get a little larger, as a rule; a server without lz4 refuses it",
-                )
-                .needs(owner(table)),
-            )
-        })
-        .collect();
-    // Without statistics nobody knows how wide values are: of an empty table that is fine.
-    let unknown = columns.iter().any(|column| column.uses_pglz && column.width.is_none());
-    let readable = table.rights.iter().any(|right| right == "SELECT");
-    if findings.is_empty() && unknown && !readable {
-        let what = "how wide the table's values are";
-        let grant = format!("GRANT SELECT ON {} TO {};", sql::table(table), case.role());
-        return Err(Verdict::NotSeen(case.gap(what, howdah::facts::Unseen::NoRight, grant)));
-    }
-    Ok(Verdict::of(findings))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,24 +203,5 @@ mod tests {
         assert!(format!("{:?}", virtual_.remedies[0].action).contains("VIRTUAL"));
         fine("column.generated", |_| {});
         unseen("column.generated", |facts| table(facts).columns = hidden());
-    }
-
-    #[test]
-    fn two_kilobytes_are_wide() {
-        let wide = |width| {
-            move |facts: &mut howdah::facts::Facts| {
-                let column = &mut seen(&mut table(facts).columns)[0];
-                (column.uses_pglz, column.width) = (true, width);
-            }
-        };
-        let finding = found("column.toast", wide(Some(2001.0)));
-        assert_eq!(statements(&finding, 0), "ALTER TABLE public.events ALTER COLUMN id SET COMPRESSION lz4;");
-        fine("column.toast", wide(Some(2000.0)));
-        fine("column.toast", wide(None));
-        let gap = unseen("column.toast", |facts| {
-            wide(None)(facts);
-            table(facts).rights = vec!["INSERT".into()];
-        });
-        assert_eq!(gap.shown_by.as_deref(), Some("GRANT SELECT ON public.events TO loader;"));
     }
 }

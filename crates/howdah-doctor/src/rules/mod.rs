@@ -10,12 +10,14 @@ mod disk;
 mod foreign_key;
 mod index;
 mod key_order;
+mod log_files;
 mod measured;
 mod path;
 mod replication;
 mod server;
 mod session;
 mod table;
+mod toast;
 mod trigger;
 mod upkeep;
 mod wal;
@@ -35,6 +37,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         replication::RULES,
         disk::RULES,
         column::RULES,
+        toast::RULES,
         index::RULES,
         key_order::RULES,
         foreign_key::RULES,
@@ -42,6 +45,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         constraint::RULES,
         commit::RULES,
         wal::RULES,
+        log_files::RULES,
         watch::RULES,
         app::RULES,
         session::RULES,

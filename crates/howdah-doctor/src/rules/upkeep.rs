@@ -3,6 +3,7 @@
 use howdah::message;
 use howdah::message::Setting;
 
+use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count};
 use crate::finding::{Basis, Finding, Remedy, Severity};
@@ -143,6 +144,7 @@ fn fillfactor(case: &Case<'_>) -> Judged {
     let of = sql::table(table);
     Ok(Verdict::of(vec![
         Finding::new(Severity::Costs, Basis::Computed, format!("pages of {of} are filled to {factor:.0} %"))
+            .about(Attachment::FreeRoom)
             .seen(format!(
                 "{} updates, {} rows: {:.0} % more pages than needed",
                 count(table.updates),

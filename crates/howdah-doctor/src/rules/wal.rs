@@ -1,6 +1,6 @@
 //! The write-ahead log.
 
-use howdah::facts::Service;
+use howdah::facts::{Service, SettingFacts};
 use howdah::report::Durability;
 
 use crate::case::Case;
@@ -87,7 +87,7 @@ fn archive(case: &Case<'_>) -> Judged {
     ]))
 }
 
-const MIB: f64 = 1024.0 * 1024.0;
+pub(super) const MIB: f64 = 1024.0 * 1024.0;
 /// More often they need not come by themselves.
 const HALF_AN_HOUR_S: f64 = 1800.0;
 /// Fewer checkpoints in a load are not worth a word.
@@ -133,35 +133,37 @@ fn checkpoints(case: &Case<'_>) -> Judged {
     if evidence.is_empty() {
         return Ok(Verdict::Fine);
     }
-    let wanted = wanted_size(case, incoming.bytes * (1.0 + target), most);
-    let is_larger = wanted > (most / MIB).floor();
     let mut finding = Finding::new(Severity::Costs, basis, format!("max_wal_size is {}", bytes(most)));
     finding.evidence = evidence;
+    Ok(Verdict::of(vec![finding.remedy(rarer_checkpoints(case, incoming.bytes * (1.0 + target)))]))
+}
+
+/// A checkpoint after so many bytes of the log only, or rather more, and not by the clock either.
+pub(super) fn rarer_checkpoints(case: &Case<'_>, wanted: f64) -> Remedy {
+    let now = case.setting("max_wal_size").and_then(SettingFacts::bytes);
+    let wanted = wanted_size(case, wanted, now.unwrap_or(0.0));
     let price =
         format!("up to {} of the log on the disk, and a longer recovery after a crash", bytes(wanted * MIB));
-    let wanted = format!("{wanted:.0}MB");
+    let size = format!("{wanted:.0}MB");
     let mut settings = Vec::new();
-    if is_larger {
-        settings.push(("max_wal_size", wanted.as_str()));
+    if now.is_none_or(|now| wanted > (now / MIB).floor()) {
+        settings.push(("max_wal_size", size.as_str()));
     }
     if case.number("checkpoint_timeout").is_none_or(|seconds| seconds < HALF_AN_HOUR_S) {
         settings.push(("checkpoint_timeout", "30min"));
     }
     // What is set already would change nothing.
-    let remedy = match settings.is_empty() {
-        true => {
-            let action =
-                Action::Elsewhere("more room for the log: it may take a quarter of what is free".into());
-            Remedy::new(action, Undo::NotNeeded, "a larger disk").needs("whoever runs the server")
-        }
-        false => for_server(case, &settings, &price),
-    };
-    Ok(Verdict::of(vec![finding.remedy(remedy)]))
+    if settings.is_empty() {
+        let text = "more room for the log: it may take a quarter of what is free".to_owned();
+        return Remedy::new(Action::Elsewhere(text), Undo::NotNeeded, "a larger disk")
+            .needs("whoever runs the server");
+    }
+    for_server(case, &settings, &price)
 }
 
 /// The size in MB at which the load takes one checkpoint: at least twice what it is, a quarter of the free disk where that was
 /// seen, and no more than services take.
-fn wanted_size(case: &Case<'_>, wanted: f64, now: f64) -> f64 {
+pub(super) fn wanted_size(case: &Case<'_>, wanted: f64, now: f64) -> f64 {
     const MOST: f64 = 64.0 * 1024.0 * 1024.0 * 1024.0;
     let room = case.facts.disk.seen().map_or(MOST, |disk| disk.free / 4.0);
     (wanted.max(now * 2.0).min(room).min(MOST).max(now) / MIB).floor()

@@ -2,10 +2,11 @@
 
 use howdah::facts::{Unseen, WatchFacts, WriterFacts};
 
+use super::wal::rarer_checkpoints;
 use crate::case::Case;
 use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
-use crate::remedies::{for_server, in_program};
+use crate::remedies::in_program;
 use crate::rule::Rule;
 use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
@@ -37,14 +38,6 @@ pub(super) const RULES: &[Rule] = &[
         judge: commits,
     },
     Rule {
-        id: "wal.new-files",
-        title: "new files of the log are made (with watching only)",
-        condition: "watched: sessions that write wait for new files of the log (WALInit…) for more than 5 % of the time",
-        why: "all commits wait while the server fills a new file with zeros; files that are kept are used again",
-        remedy: "keep more files of the log",
-        judge: new_files,
-    },
-    Rule {
         id: "wal.full-pages",
         title: "much of the log is whole pages (with watching only)",
         condition: "watched: more than 16 MB were logged, and more than 40 % of that were pages logged whole, before compression",
@@ -71,7 +64,6 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// The share that has to be exceeded for sure.
-const LOG_FILES: f64 = 0.05;
 const OTHERS: f64 = 0.1;
 const WAITS: f64 = 0.25;
 const IDLE: f64 = 0.3;
@@ -80,6 +72,8 @@ const IDLE: f64 = 0.3;
 const LEAST_LOG: f64 = 16e6;
 const FULL_PAGES: f64 = 0.4;
 const PAGE: f64 = 8192.0;
+/// Bytes of the log after which a checkpoint comes, where nobody knows how many are to come.
+const MUCH: f64 = 16.0 * 1024.0 * 1024.0 * 1024.0;
 
 /// What was seen, if anybody watched.
 fn watched<'c>(case: &Case<'c>) -> Result<&'c WatchFacts, Verdict> {
@@ -87,7 +81,12 @@ fn watched<'c>(case: &Case<'c>) -> Result<&'c WatchFacts, Verdict> {
 }
 
 /// The `finding`, with its share, where sessions spend more than `most` of their time as `is` says.
-fn waiting(case: &Case<'_>, most: f64, is: impl Fn(&WriterFacts) -> bool, finding: Finding) -> Judged {
+pub(super) fn waiting(
+    case: &Case<'_>,
+    most: f64,
+    is: impl Fn(&WriterFacts) -> bool,
+    finding: Finding,
+) -> Judged {
     let seen = watched(case)?;
     let writers = case.see(&seen.writers, "what sessions wait for")?;
     let Some(share) = watched::share(seen, is) else {
@@ -108,7 +107,7 @@ fn waiting(case: &Case<'_>, most: f64, is: impl Fn(&WriterFacts) -> bool, findin
     Ok(Verdict::of(vec![finding.seen(evidence)]))
 }
 
-fn costs(title: &str) -> Finding {
+pub(super) fn costs(title: &str) -> Finding {
     Finding::new(Severity::Costs, Basis::Counted, title)
 }
 
@@ -117,7 +116,7 @@ fn in_the_program(finding: Finding, what: &str, price: &str) -> Finding {
     finding.remedy(in_program(what, price))
 }
 
-fn is(writer: &WriterFacts, events: &[&str]) -> bool {
+pub(super) fn is(writer: &WriterFacts, events: &[&str]) -> bool {
     // PostgreSQL 15 to 19 write them with other capitals.
     writer.is_active && events.iter().any(|event| writer.event.eq_ignore_ascii_case(event))
 }
@@ -175,16 +174,6 @@ fn reads(case: &Case<'_>) -> Judged {
     waiting(case, OTHERS, |writer| is(writer, &["DataFileRead"]), finding)
 }
 
-fn new_files(case: &Case<'_>) -> Judged {
-    let price = "so much of the disk, always; it fills over the next checkpoints";
-    let finding = costs("writers wait for new files of the log").remedy(for_server(
-        case,
-        &[("min_wal_size", "4GB")],
-        price,
-    ));
-    waiting(case, LOG_FILES, |writer| is(writer, &["WALInitWrite", "WALInitSync"]), finding)
-}
-
 fn full_pages(case: &Case<'_>) -> Judged {
     let seen = watched(case)?;
     let work = case.see(&seen.work, "what was logged")?;
@@ -192,8 +181,6 @@ fn full_pages(case: &Case<'_>) -> Judged {
     if work.log < LEAST_LOG || share <= FULL_PAGES {
         return Ok(Verdict::Fine);
     }
-    let price = "more of the log on the disk, and a longer recovery after a crash";
-    let settings = [("max_wal_size", "16GB"), ("checkpoint_timeout", "30min")];
     Ok(Verdict::of(vec![
         costs("pages are logged whole again and again")
             .seen(format!(
@@ -202,7 +189,7 @@ fn full_pages(case: &Case<'_>) -> Judged {
                 bytes(work.log),
                 share.min(1.0) * 100.0
             ))
-            .remedy(for_server(case, &settings, price)),
+            .remedy(rarer_checkpoints(case, MUCH)),
     ]))
 }
 
@@ -211,7 +198,7 @@ mod tests {
     use howdah::facts::{Fact, Facts, WorkFacts};
 
     use super::*;
-    use crate::testing::{fine, found, statements, unseen};
+    use crate::testing::{fine, found, unseen};
 
     fn writers(facts: &mut Facts, seen: &[(bool, &str, &str, u64)]) {
         let writer = |(is_active, kind, event, seen): &(bool, &str, &str, u64)| WriterFacts {
@@ -236,7 +223,6 @@ mod tests {
             ("watch.rows", true, "Client", "ClientRead", 40, 30),
             ("watch.commits", true, "IO", "WalSync", 40, 30),
             ("watch.commits", true, "IPC", "SyncRep", 40, 30),
-            ("wal.new-files", true, "IO", "WALInitWrite", 12, 8),
             ("watch.locks", true, "Lock", "transactionid", 20, 13),
             ("watch.reads", true, "IO", "DataFileRead", 20, 13),
         ] {
@@ -248,8 +234,6 @@ mod tests {
                 writers(facts, &[(is_active, kind, event, just_not), (true, "", "", 100 - just_not)]);
             });
         }
-        let finding = found("wal.new-files", |facts| writers(facts, &[(true, "IO", "WALInitSync", 100)]));
-        assert!(statements(&finding, 0).starts_with("ALTER SYSTEM SET min_wal_size = '4GB';"));
     }
 
     #[test]

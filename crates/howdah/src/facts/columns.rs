@@ -22,6 +22,10 @@ pub struct ColumnFacts {
     pub sequence: Option<SequenceFacts>,
     /// Its values may be compressed by `pglz`.
     pub uses_pglz: bool,
+    /// `pglz` was chosen for the column, and not by the server's default.
+    pub asks_for_pglz: bool,
+    /// Its values stay in their row as long as that can be, compressed: `STORAGE MAIN`.
+    pub stays_in_row: bool,
     /// Bytes of a value, of those that ANALYZE looked at; `None`: nothing is known, or the role may not see it.
     pub width: Option<f64>,
     /// How far rows lie in the order of the column: from -1 to 1.
@@ -70,6 +74,7 @@ const COLUMNS: &str = "
                   and p.refobjsubid = a.attnum and p.deptype in ('a', 'i') and q.seqincrement > 0 limit 1) as s) as sequence,
            a.attstorage in ('x', 'm') and (a.attcompression = 'p' or a.attcompression = ''
              and current_setting('default_toast_compression') = 'pglz') as uses_pglz,
+           a.attcompression = 'p' as asks_for_pglz, a.attstorage = 'm' as stays_in_row,
            s.avg_width::float8 as width, s.correlation::float8 as correlation
       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
       left join pg_stats s on s.schemaname = n.nspname and s.tablename = c.relname and s.attname = a.attname

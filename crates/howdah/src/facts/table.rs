@@ -92,6 +92,8 @@ impl TableFacts {
 pub struct TableSize {
     /// Of the table and its TOAST table.
     pub table: f64,
+    /// Of its TOAST table alone.
+    pub toast: f64,
     /// Of its indexes.
     pub indexes: f64,
 }
@@ -168,7 +170,8 @@ pub(super) async fn read(client: &Client, oid: u32) -> Result<TableFacts, Error>
     let main = format!("{TABLE} where c.oid = {oid}");
     // It takes a lock, if the weakest one.
     let size = format!(
-        "select pg_table_size({oid}::oid)::float8 as \"table\", pg_indexes_size({oid}::oid)::float8 as indexes"
+        "select pg_table_size({oid}::oid)::float8 as \"table\", pg_indexes_size({oid}::oid)::float8 as indexes,
+                coalesce((select pg_relation_size(reltoastrelid) from pg_class where oid = {oid}), 0)::float8 as toast"
     );
     let locks = format!("{LOCKS} and l.relation = {oid} order by l.granted desc, l.pid");
     let (table, size, columns, indexes, foreign_keys, references, checks, triggers, locks) = tokio::try_join!(

@@ -44,11 +44,11 @@ fn a_state_of_a_server_is_found_and_its_remedy_ends_it() {
 #[test]
 fn a_small_log_is_held_against_what_is_to_come() {
     let conninfo = server().conninfo();
-    let report = looked(&conninfo, &["--size", "4GB"]);
+    let report = looked(&conninfo, &["--size", "8GB"]);
     let finding = find(&report, "wal.checkpoints").unwrap();
     assert_eq!(finding["basis"], "computed");
-    assert!(finding["evidence"].to_string().contains("to come: 4.0 GB (as you said)"), "{finding:#}");
-    assert!(find(&looked(&conninfo, &["--size", "1GB"]), "wal.checkpoints").is_none());
+    assert!(finding["evidence"].to_string().contains("to come: 8.0 GB (as you said)"), "{finding:#}");
+    assert!(find(&looked(&conninfo, &["--size", "2GB"]), "wal.checkpoints").is_none());
 }
 
 /// A session that stays open when its statements are done.

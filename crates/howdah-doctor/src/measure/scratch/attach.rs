@@ -1,11 +1,12 @@
-//! What is attached to a copy after it was made: keys to parents that hold only what the rows refer to, and triggers that do nothing.
+//! What becomes of a copy after it was made: it gets keys to parents that hold only what the rows refer to, and triggers that do
+//! nothing, and stores values otherwise.
 
 use howdah::facts::TriggerFacts;
 use howdah::tokio_postgres::{self, Client};
 
 use super::{Scratch, in_sql};
 use crate::attachment::Attachment;
-use crate::measure::sample::quoted;
+use crate::measure::sample::{quote, quoted};
 
 impl Scratch<'_> {
     /// Makes the parents that the rows refer to, and the key to them.
@@ -58,6 +59,38 @@ impl Scratch<'_> {
                 referencing(trigger)
             ))
             .await
+    }
+}
+
+/// Ways to store values.
+impl Scratch<'_> {
+    /// The ways in which wide values of the rows could be stored instead of being compressed by `pglz`.
+    pub(super) fn compressions(&self) -> Vec<Attachment> {
+        let wide = &self.sample.wide;
+        match wide.is_empty() {
+            true => Vec::new(),
+            false => vec![Attachment::Pglz(wide.clone()), Attachment::Compression(wide.clone())],
+        }
+    }
+
+    /// Alters the copy, before it has rows, so that it does without what a column or a page has of its own.
+    pub(super) async fn alter_without(
+        &self,
+        client: &Client,
+        attachment: &Attachment,
+    ) -> Result<(), tokio_postgres::Error> {
+        let each = |columns: &[String], what: &str| {
+            let alters = columns.iter().map(|column| format!("ALTER {} {what}", quote(column)));
+            alters.collect::<Vec<_>>().join(", ")
+        };
+        let alters = match attachment {
+            Attachment::Generated(column) => format!("ALTER {} DROP EXPRESSION", quote(column)),
+            Attachment::Pglz(columns) => each(columns, "SET COMPRESSION lz4"),
+            Attachment::Compression(columns) => each(columns, "SET STORAGE EXTERNAL"),
+            Attachment::FreeRoom => "SET (fillfactor = 100)".to_owned(),
+            _ => return Ok(()),
+        };
+        client.batch_execute(&format!("ALTER TABLE {} {alters}", self.named("copy"))).await
     }
 }
 
