@@ -7,7 +7,7 @@ use crate::attachment::Attachment;
 use crate::case::Ask;
 use crate::diagnosis::diagnose;
 use crate::finding::Finding;
-use crate::rules::{CHECKS_COST, INDEX_COST, LOG_COST};
+use crate::rules::{CHECKS_COST, INDEX_COST, LOG_COST, TOAST};
 use crate::sql;
 
 /// Findings of a table whose remedies are to be tried together.
@@ -25,7 +25,10 @@ impl Attempt {
     pub fn new(ids: &[String], facts: &Facts, ask: &Ask) -> Result<Attempt, Error> {
         let possible = possible(facts, ask);
         let Some(wrong) = ids.iter().find(|id| !possible.contains(&id.as_str())) else {
-            return Ok(Attempt { ids: ids.to_vec() });
+            let mut ids = ids.to_vec();
+            let mut seen = std::collections::BTreeSet::new();
+            ids.retain(|id| seen.insert(id.clone()));
+            return Ok(Attempt { ids });
         };
         let table = facts.table.as_ref().map_or_else(|| "a server alone".to_owned(), sql::table);
         let error = Error::usage(format!(
@@ -67,6 +70,10 @@ fn possible(facts: &Facts, ask: &Ask) -> Vec<&'static str> {
     }
     if attachments.contains(&Attachment::Checks) {
         ids.push(CHECKS_COST);
+    }
+    // What compresses well is seen in a copy only.
+    if table.columns.seen().is_some_and(|columns| columns.iter().any(|column| column.uses_pglz)) {
+        ids.push(TOAST);
     }
     if !table.is_unlogged {
         ids.push(LOG_COST);

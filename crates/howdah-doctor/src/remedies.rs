@@ -59,10 +59,10 @@ pub(crate) fn for_server(case: &Case<'_>, settings: &[(&str, &str)], price: &str
                 let name_in_sql = sql::name(name);
                 statements.push(format!("ALTER SYSTEM SET {name_in_sql} = {};", sql::literal(value)));
                 undo.push(match case.setting(name) {
-                    Some(old) if old.source != "default" => {
+                    Some(old) if old.source != "default" && old.is_altered != Some(false) => {
                         format!("ALTER SYSTEM SET {name_in_sql} = {};", sql::value(old))
                     }
-                    // What nobody had set is not set afterwards.
+                    // What nobody had set, or in another file, is not set here afterwards.
                     _ => format!("ALTER SYSTEM RESET {name_in_sql};"),
                 });
             }

@@ -55,6 +55,7 @@ pub(crate) fn healthy() -> Facts {
         source: "default".into(),
         context: context.into(),
         choices: (name == "wal_compression").then(|| vec!["off".into(), "lz4".into(), "zstd".into()]),
+        is_altered: None,
     });
     Facts {
         session: SessionFacts {

@@ -1,7 +1,7 @@
 //! What was seen while the server was watched: which share of their time sessions that write wait for something, and how much
 //! they do.
 
-use howdah::facts::{ProgramFacts, StatementKind, WatchFacts, WriterFacts};
+use howdah::facts::{ProgramFacts, StatementKind, WatchFacts, WorkFacts, WriterFacts};
 
 use crate::figures::{bytes, rate};
 use crate::measured::Measured;
@@ -39,7 +39,7 @@ fn whole(count: f64) -> usize {
 pub(crate) fn said(watched: &WatchFacts, of_all: bool) -> String {
     let mut parts = Vec::new();
     if let Some(work) = watched.work.seen() {
-        let each = |n: f64| n / watched.seconds.max(0.001);
+        let each = |n: f64| n / counted(watched, work);
         parts.push(format!(
             "{} commits, {} rows and {} of the log a second",
             rate(each(work.commits)),
@@ -65,6 +65,11 @@ pub(crate) fn said(watched: &WatchFacts, of_all: bool) -> String {
         parts.push(sent);
     }
     format!("{:.0} s, {} looks: {}", watched.seconds, watched.looks, parts.join("; "))
+}
+
+/// Seconds in which `work` was counted: reports of long ago do not say.
+pub(crate) fn counted(watched: &WatchFacts, work: &WorkFacts) -> f64 {
+    if work.seconds > 0.0 { work.seconds } else { watched.seconds.max(0.001) }
 }
 
 /// Statements that bring rows, and those that nobody saw.
@@ -97,7 +102,7 @@ fn name(writer: &WriterFacts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howdah::facts::{Fact, SentFacts, StatementFacts, StatementText, WorkFacts};
+    use howdah::facts::{Fact, SentFacts, StatementFacts, StatementText};
 
     use super::*;
 
@@ -111,7 +116,13 @@ mod tests {
             seconds: 10.0,
             looks: 100,
             writers: Fact::Seen(vec![writer("IO", "WALSync", 150), writer("", "", 50)]),
-            work: Fact::Seen(WorkFacts { commits: 20.0, rows: 1e6, log: 3e8, full_pages: 0.0 }),
+            work: Fact::Seen(WorkFacts {
+                seconds: 10.0,
+                commits: 20.0,
+                rows: 1e6,
+                log: 3e8,
+                full_pages: 0.0,
+            }),
             programs: None,
         };
         let sync = share(&watched, |writer| writer.event == "WALSync").unwrap();

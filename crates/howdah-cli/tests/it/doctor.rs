@@ -105,6 +105,14 @@ fn a_table_that_is_not_there_and_a_server_that_does_not_answer_are_usage() {
     assert_eq!(done.status.code(), Some(2));
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&report["outcome"], &report["error"]["sqlstate"]), (&"failed".into(), &"42P01".into()));
+    server().sql("CREATE MATERIALIZED VIEW kept AS SELECT 1 AS a; CREATE INDEX kept_a ON kept (a); CREATE SEQUENCE counter");
+    for no_table in ["kept", "kept_a", "counter"] {
+        assert_eq!(
+            doctor(&["-w", "-d", &conninfo, "--table", no_table]).status.code(),
+            Some(2),
+            "{no_table}"
+        );
+    }
     assert_eq!(doctor(&["-w", "-h", "/nowhere", "-d", "x"]).status.code(), Some(2));
     assert_eq!(doctor(&["--rows", "no", "-w", "-d", &conninfo]).status.code(), Some(2));
     for alone in [["--seconds", "5"], ["--bytes", "1MiB"]] {

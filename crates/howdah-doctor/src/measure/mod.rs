@@ -128,6 +128,9 @@ const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
 /// The same where somebody wants to know what these things come to.
 const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
 
+/// What statements of several sizes are measured for.
+const BATCH_SIZE: &str = "how many rows a statement should have";
+
 /// What goes to statements of several sizes, before anything else gets its share.
 const BATCHES: f64 = 0.25;
 
@@ -141,10 +144,15 @@ async fn measure_table(
     trials: &mut Trials,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Option<client::Csv>, Error> {
-    let Some(table) = table_of(facts) else { return Ok(None) };
-    let client = connection.client();
     // Whoever watches programs wants to know how many rows their statements should have.
     let watches_programs = facts.watched.as_ref().is_some_and(|watched| watched.programs.is_some());
+    let Some(table) = table_of(facts) else {
+        if watches_programs {
+            trials.leave_out(BATCH_SIZE, "no table was named".to_owned());
+        }
+        return Ok(None);
+    };
+    let client = connection.client();
     let for_batches = if watches_programs { BATCHES } else { 0.0 };
     let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
     let [most, part, rest] = shares.map(|share| limits.share(share * (1.0 - for_batches)));
@@ -186,7 +194,7 @@ async fn measure_table(
         let part = limits.share(for_batches);
         match batches::measure(target, connection, facts, &scratch, (&rows, text), &part, tell).await? {
             Ok(trial) => trials.batches = Some(trial),
-            Err(why) => trials.leave_out("how many rows a statement should have", why),
+            Err(why) => trials.leave_out(BATCH_SIZE, why),
         }
     }
     match connections::measure(target, connection, facts, &scratch, rows, &rest, tell).await? {

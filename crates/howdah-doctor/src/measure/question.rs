@@ -45,7 +45,7 @@ pub(super) fn answered<T>(answer: Result<T, tokio_postgres::Error>) -> Result<Re
             // The server goes down, or somebody ended the session.
             Some(db) if db.code().code().starts_with("57P") => Err(error.into()),
             Some(db) => Ok(Err(match db.code().code() {
-                "42501" => "the role may not".to_owned(),
+                "42501" => "the role may not do that (SQLSTATE 42501)".to_owned(),
                 "55P03" => "somebody holds a lock on it".to_owned(),
                 "25006" => "the session may only read".to_owned(),
                 "57014" => "it took too long, or somebody cancelled it".to_owned(),

@@ -203,7 +203,7 @@ async fn copy_out(
     let mut sent = 0;
     while let Some(row) = stream.try_next().await? {
         // The last one is no row; it is sent anew.
-        if row[..] == TRAILER {
+        if row[..] == TRAILER || (rows.count == 0 && row.len() == HEADER.len() + TRAILER.len()) {
             break;
         }
         rows.count += 1;

@@ -218,7 +218,8 @@ impl<'s> Scratch<'s> {
         // Functions of the user run for the user's rows only.
         let called = self.table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
         let drops = called.map(|check| drop_check(copy, &check.name));
-        std::iter::once(create).chain(drops).collect()
+        let as_in_partitions = self.compression_of_partitions(copy);
+        std::iter::once(create).chain(drops).chain(as_in_partitions).collect()
     }
 
     async fn drop_checks(&self, client: &Client) -> Result<(), tokio_postgres::Error> {

@@ -1,6 +1,7 @@
 //! What programs that write do, while somebody watches the statements that they send.
 
 mod batch;
+mod commits;
 mod rows;
 #[cfg(test)]
 mod testing;
@@ -13,6 +14,7 @@ use howdah::facts::{
 };
 
 use crate::case::Case;
+use crate::figures::{count, time};
 use crate::finding::{Basis, Finding, Severity};
 use crate::rule::Rule;
 use crate::sql;
@@ -23,10 +25,12 @@ pub(super) const RULES: &[Rule] = &[
         id: "app.commit-per-row",
         title: "rows are committed one by one (with programs watched only)",
         condition: "watched: more than 50 INSERTs a second bring fewer than 1.5 rows each, and for 100 of them there are more than 80 \
-                    commits, and as many transactions that write",
-        why: "each commit waits for the log to reach the disk, and for a round trip, for the sake of one row",
+                    commits, and as many transactions that write; or, where the statements are not seen, more than 50 such commits \
+                    and 50 rows a second, and fewer than 1.5 rows a commit",
+        why: "each commit waits for the log to reach the disk, unless synchronous_commit is off or its tables are not logged, and for a \
+              round trip, for the sake of one row",
         remedy: "100 rows, or 10 ms, a commit, as howdah's Writer does",
-        judge: rows::commit_per_row,
+        judge: commits::commit_per_row,
     },
     Rule {
         id: "app.one-row-statements",
@@ -149,6 +153,17 @@ fn nothing(case: &Case<'_>, sent: &SentFacts) -> Verdict {
         return Verdict::NotSeen(gap);
     }
     Verdict::Fine
+}
+
+/// Statements that are shown.
+const SHOWN: usize = 3;
+
+/// Adds the most frequent statements.
+fn with_texts(finding: Finding, statements: &[&StatementFacts]) -> Finding {
+    statements.iter().take(SHOWN).fold(finding, |finding, statement| {
+        let ran = time(statement.ran_ms / statement.calls.max(1.0) / 1000.0);
+        finding.seen(format!("{} times, {ran} each: {}", count(statement.calls), shown(statement)))
+    })
 }
 
 /// So many a second.

@@ -200,6 +200,10 @@ fn round_trip(case: &Case<'_>) -> Judged {
 
 fn bandwidth(case: &Case<'_>) -> Judged {
     let trial = table_trial(case)?;
+    // Nothing is nearer.
+    if case.facts.session.is_local {
+        return Ok(Verdict::DoesNotApply);
+    }
     let upload =
         trials(case)?.network.as_ref().and_then(|network| network.upload).ok_or(Verdict::DoesNotApply)?;
     let rows_a_second = trial.rate().ok_or(Verdict::DoesNotApply)?.median;

@@ -26,6 +26,7 @@ mod watch;
 use crate::rule::Rule;
 
 pub(crate) use measured::{CHECKS_COST, INDEX_COST, LOG_COST};
+pub(crate) use toast::TOAST;
 
 /// Every rule, in the order in which a reader meets their findings.
 pub fn all() -> impl Iterator<Item = &'static Rule> {

@@ -6,7 +6,7 @@ use super::column::columns;
 use crate::attachment::Attachment;
 use crate::case::Case;
 use crate::figures::{bytes, count};
-use crate::finding::{Basis, Finding, Remedy, Severity};
+use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
 use crate::sql;
@@ -14,8 +14,11 @@ use crate::trials::TableTrial;
 use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
+/// The rule that knows what compressing wide values costs.
+pub(crate) const TOAST: &str = "column.toast";
+
 pub(super) const RULES: &[Rule] = &[Rule {
-    id: "column.toast",
+    id: TOAST,
     title: "wide values are compressed by pglz",
     condition: "columns are compressed by pglz, and the table has more than 1 kB a row in TOAST, or pg_stats more than 1 kB a value \
                 (what compresses well is smaller there, and found by measuring only). Measured where a tenth of the rows has values \
@@ -27,6 +30,9 @@ pub(super) const RULES: &[Rule] = &[Rule {
 
 /// Bytes of what is stored: the values are larger.
 const WIDE: f64 = 1000.0;
+
+/// Bytes of values that are not wide.
+const SHORT: f64 = 15.0;
 
 fn toast(case: &Case<'_>) -> Judged {
     let (table, columns) = columns(case)?;
@@ -48,11 +54,14 @@ fn toast(case: &Case<'_>) -> Judged {
     let wide: Vec<&ColumnFacts> = columns.iter().filter(|column| wide.contains(&column.name)).collect();
     let names = wide.iter().map(|column| sql::name(&column.name)).collect::<Vec<_>>().join(", ");
     let title = format!("wide values of {} are compressed by pglz: {names}", sql::table(table));
+    let has_lz4 = case.setting("default_toast_compression").is_some_and(|setting| setting.can_be("lz4"));
     let mut remedies = vec![as_they_are(table, &wide)];
-    let setting = case.setting("default_toast_compression");
-    if setting.is_some_and(|setting| setting.can_be("lz4")) {
+    if has_lz4 {
         let at = usize::from(matches!(attachment, Attachment::Compression(_)));
         remedies.insert(at, by_lz4(table, &wide));
+    }
+    if table.kind == "p" {
+        remedies = vec![in_partitions(table, has_lz4)];
     }
     let finding = Finding::new(Severity::Costs, Basis::Known, title).about(attachment).seen(evidence);
     Ok(Verdict::of(vec![remedies.into_iter().fold(finding, Finding::remedy)]))
@@ -60,7 +69,10 @@ fn toast(case: &Case<'_>) -> Judged {
 
 /// The columns that the catalog shows to be wide, and how.
 fn known(table: &TableFacts, columns: &[ColumnFacts]) -> Option<(Vec<String>, String)> {
-    let compressed: Vec<&ColumnFacts> = columns.iter().filter(|column| column.uses_pglz).collect();
+    // Of a value in TOAST pg_stats counts 18 bytes: what is shorter on average is not there.
+    let may_be_wide = |column: &&ColumnFacts| column.width.is_none_or(|width| width > SHORT);
+    let compressed: Vec<&ColumnFacts> =
+        columns.iter().filter(|column| column.uses_pglz).filter(may_be_wide).collect();
     let names = |columns: Vec<&ColumnFacts>| columns.iter().map(|column| column.name.clone()).collect();
     let is_wide = |column: &&&ColumnFacts| column.width.is_some_and(|width| width > WIDE);
     let wide: Vec<&ColumnFacts> = compressed.iter().filter(is_wide).copied().collect();
@@ -106,6 +118,17 @@ fn unknown(case: &Case<'_>, table: &TableFacts, columns: &[ColumnFacts]) -> Judg
     Err(Verdict::NotSeen(case.gap(what, howdah::facts::Unseen::NoRight, grant)))
 }
 
+/// Partitions store their rows, each in its own way, and what becomes of their parent is not handed on.
+fn in_partitions(table: &TableFacts, has_lz4: bool) -> Remedy {
+    let ways = if has_lz4 { "SET COMPRESSION lz4, or SET STORAGE EXTERNAL" } else { "SET STORAGE EXTERNAL" };
+    let text = format!(
+        "ALTER TABLE … ALTER COLUMN … {ways}, for each partition, and for {} for those to come",
+        sql::table(table)
+    );
+    Remedy::new(Action::Elsewhere(text), "what each partition has now", "values take more bytes")
+        .needs(owner(table))
+}
+
 fn by_lz4(table: &TableFacts, wide: &[&ColumnFacts]) -> Remedy {
     let before = |column: &ColumnFacts| if column.asks_for_pglz { "pglz" } else { "default" };
     Remedy::sql(
@@ -129,7 +152,8 @@ fn as_they_are(table: &TableFacts, wide: &[&ColumnFacts]) -> Remedy {
 fn altered(table: &TableFacts, columns: &[&ColumnFacts], how: impl Fn(&ColumnFacts) -> String) -> String {
     let alters =
         columns.iter().map(|column| format!("ALTER COLUMN {} {}", sql::name(&column.name), how(column)));
-    format!("ALTER TABLE {} {};", sql::table(table), alters.collect::<Vec<_>>().join(", "))
+    // Children of its, which nobody asked about, stay as they are.
+    format!("ALTER TABLE ONLY {} {};", sql::table(table), alters.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -166,9 +190,20 @@ mod tests {
         assert_eq!(finding.evidence, ["11 GB in TOAST, 10,000,000 rows: 1.1 kB a row"]);
         assert_eq!(
             statements(&finding, 0),
-            "ALTER TABLE public.events ALTER COLUMN a SET STORAGE EXTERNAL, ALTER COLUMN b SET STORAGE EXTERNAL;"
+            "ALTER TABLE ONLY public.events ALTER COLUMN a SET STORAGE EXTERNAL, ALTER COLUMN b SET STORAGE EXTERNAL;"
         );
         fine("column.toast", |facts| with(facts, [column("a")], 9e9));
+        let short = || ColumnFacts { width: Some(9.0), ..column("short") };
+        let finding = found("column.toast", |facts| with(facts, [column("a"), short()], 1.1e10));
+        assert!(finding.title.ends_with(": a"), "{finding:?}");
+        // Each partition has its own.
+        let finding = found("column.toast", |facts| {
+            with(facts, [column("a")], 1.1e10);
+            table(facts).kind = "p".into();
+        });
+        assert!(
+            matches!(&finding.remedies[0].action, Action::Elsewhere(text) if text.contains("for each partition"))
+        );
         // One that is not compressed by pglz.
         fine("column.toast", |facts| with(facts, [ColumnFacts { uses_pglz: false, ..column("a") }], 1e12));
         let wide = |width| ColumnFacts { width: Some(width), asks_for_pglz: true, ..column("c") };
@@ -176,10 +211,13 @@ mod tests {
             with(facts, [column("a"), wide(1001.0)], 0.0);
             lz4(facts);
         });
-        assert_eq!(statements(&finding, 0), "ALTER TABLE public.events ALTER COLUMN c SET COMPRESSION lz4;");
+        assert_eq!(
+            statements(&finding, 0),
+            "ALTER TABLE ONLY public.events ALTER COLUMN c SET COMPRESSION lz4;"
+        );
         let undo = |at: usize| finding.remedies[at].undo.to_string();
-        assert_eq!(undo(0), "ALTER TABLE public.events ALTER COLUMN c SET COMPRESSION pglz;");
-        assert_eq!(undo(1), "ALTER TABLE public.events ALTER COLUMN c SET STORAGE EXTENDED;");
+        assert_eq!(undo(0), "ALTER TABLE ONLY public.events ALTER COLUMN c SET COMPRESSION pglz;");
+        assert_eq!(undo(1), "ALTER TABLE ONLY public.events ALTER COLUMN c SET STORAGE EXTENDED;");
         fine("column.toast", |facts| with(facts, [wide(1000.0)], 0.0));
     }
 

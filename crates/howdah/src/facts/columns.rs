@@ -72,8 +72,17 @@ const COLUMNS: &str = "
                  join pg_sequence q on q.seqrelid = c.oid join pg_namespace n on n.oid = c.relnamespace
                 where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = a.attrelid
                   and p.refobjsubid = a.attnum and p.deptype in ('a', 'i') and q.seqincrement > 0 limit 1) as s) as sequence,
-           a.attstorage in ('x', 'm') and (a.attcompression = 'p' or a.attcompression = ''
-             and current_setting('default_toast_compression') = 'pglz') as uses_pglz,
+           exists(
+               -- Of a partitioned table, its partitions store the values.
+               with recursive stored (oid, kind) as (
+                   select c.oid, c.relkind
+                   union all select k.oid, k.relkind from stored s join pg_inherits h on h.inhparent = s.oid
+                                        join pg_class k on k.oid = h.inhrelid where s.kind = 'p')
+               select from stored s join pg_attribute v on v.attrelid = s.oid and v.attname = a.attname
+                where (s.kind <> 'p' or s.oid = c.oid and not exists(select from pg_inherits where inhparent = c.oid))
+                  and v.attstorage in ('x', 'm')
+                  and (v.attcompression = 'p' or v.attcompression = ''
+                       and current_setting('default_toast_compression') = 'pglz')) as uses_pglz,
            a.attcompression = 'p' as asks_for_pglz, a.attstorage = 'm' as stays_in_row,
            s.avg_width::float8 as width, s.correlation::float8 as correlation
       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace

@@ -22,6 +22,8 @@ pub struct SettingFacts {
     pub context: String,
     /// The values that it knows.
     pub choices: Option<Vec<String>>,
+    /// `ALTER SYSTEM` set it; `None`: the role may not see that.
+    pub is_altered: Option<bool>,
 }
 
 impl SettingFacts {
@@ -56,7 +58,8 @@ impl SettingFacts {
 
 /// What is looked at. Nothing that may hold a secret or a command is among it.
 const SETTINGS: &str = "
-    select name, setting as value, unit, source, context, enumvals as choices
+    select name, setting as value, unit, source, context, enumvals as choices,
+           sourcefile like '%postgresql.auto.conf' as is_altered
       from pg_catalog.pg_settings
      where name = any (array[
         'archive_mode', 'autovacuum', 'checkpoint_completion_target', 'checkpoint_timeout', 'commit_delay',

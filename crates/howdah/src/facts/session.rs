@@ -150,7 +150,7 @@ pub(super) async fn read(
             };
             format!(
                 "(select c.oid::int8 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                   where c.relname = {} and {within}
+                   where c.relname = {} and {within} and c.relkind in ('r', 'p', 'v', 'f')
                    order by pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname) limit 1)",
                 quote_literal(table)
             )

@@ -9,7 +9,7 @@ use howdah_connect::tokio_postgres::Client;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::facts::fact::{self, Fact};
 use crate::facts::programs::{Opening, ProgramFacts};
 
@@ -18,6 +18,9 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Counters of sessions that are at work reach the statistics a second later.
 const LATER: Duration = Duration::from_millis(1100);
+
+/// Whoever answers no look for so long does not answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Questions between the first look at what programs send and the last one, beside the looks at what sessions wait for.
 const OWN: u32 = 6;
@@ -76,6 +79,8 @@ pub struct WriterFacts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkFacts {
+    /// Seconds from one reading of the counters to the other. Both are up to a second late.
+    pub seconds: f64,
     /// Commits.
     pub commits: f64,
     /// Rows that were inserted, updated and deleted.
@@ -87,11 +92,12 @@ pub struct WorkFacts {
 }
 
 impl WorkFacts {
-    /// `looks`: commits of whoever watched.
-    fn since(&self, before: &WorkFacts, looks: u32) -> WorkFacts {
+    /// `looks`: commits of whoever watched, in so many seconds.
+    fn since(&self, before: &WorkFacts, looks: u32, seconds: f64) -> WorkFacts {
         // Somebody may have set the counters back.
         let moved = |now: f64, before: f64| (now - before).max(0.0);
         WorkFacts {
+            seconds,
             commits: (moved(self.commits, before.commits) - f64::from(looks)).max(0.0),
             rows: moved(self.rows, before.rows),
             log: moved(self.log, before.log),
@@ -103,13 +109,13 @@ impl WorkFacts {
 async fn watch(client: &Client, seconds: f64, programs: bool) -> Result<WatchFacts, Error> {
     let length = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let opening = if programs { Some(Opening::look(client).await?) } else { None };
-    let before = work(client).await?;
+    let before = answered(work(client)).await?;
     let began = Instant::now();
     let mut seen: BTreeMap<WriterFacts, u64> = BTreeMap::new();
     let mut looks = 0;
     let mut hidden = None;
     while began.elapsed() < length && hidden.is_none() {
-        match writers(client).await? {
+        match answered(writers(client)).await? {
             Fact::Seen(writers) => {
                 for writer in writers {
                     *seen.entry(WriterFacts { seen: 0, ..writer.clone() }).or_default() += writer.seen;
@@ -122,7 +128,7 @@ async fn watch(client: &Client, seconds: f64, programs: bool) -> Result<WatchFac
     }
     let seconds = began.elapsed().as_secs_f64();
     tokio::time::sleep(LATER).await;
-    let after = work(client).await?;
+    let (after, between) = (answered(work(client)).await?, began.elapsed().as_secs_f64());
     let programs = match opening {
         Some(opening) => Some(opening.end(client, looks + OWN).await?),
         None => None,
@@ -135,11 +141,22 @@ async fn watch(client: &Client, seconds: f64, programs: bool) -> Result<WatchFac
         looks,
         writers: hidden.map_or(Fact::Seen(writers), Fact::Hidden),
         work: match (before, after) {
-            (Fact::Seen(before), Fact::Seen(after)) => Fact::Seen(after.since(&before, looks + 1)),
+            (Fact::Seen(before), Fact::Seen(after)) => Fact::Seen(after.since(&before, looks + 1, between)),
             (Fact::Hidden(why), _) | (_, Fact::Hidden(why)) => Fact::Hidden(why),
         },
         programs,
     })
+}
+
+/// The answer to a look, which takes a server that is alive no time.
+async fn answered<T>(look: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    match tokio::time::timeout(PATIENCE, look).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Error::new(
+            ErrorKind::Connect,
+            format!("the server did not answer a question for {} s", PATIENCE.as_secs()),
+        )),
+    }
 }
 
 /// A session that has a transaction's number has written, or is about to.

@@ -189,6 +189,18 @@ fn wide_values_that_pglz_compresses_are_measured_and_the_catalog_shows_those_tha
     let look = |table: &str| looked(&server.conninfo(), &["--table", table]);
     assert_eq!(find(&look("wide.t"), "column.toast").unwrap()["basis"], "known");
     assert!(find(&look("wide.small"), "column.toast").is_none());
+    // What compresses well is seen in a copy only, and can be tried all the same.
+    let tried = measured_with(&server.conninfo(), &["--table", "wide.small", "--try", "column.toast"]);
+    assert!(tried["trials"]["table"]["runs"].is_array(), "{:#}", tried["trials"]["not_measured"]);
+    // Partitions store values as they do, whatever is said of their parent.
+    server.sql(
+        "SET search_path = wide; CREATE TABLE parted (id int, body text) PARTITION BY LIST (id); CREATE TABLE one PARTITION OF parted FOR VALUES IN (1);
+         ALTER TABLE ONLY parted ALTER body SET STORAGE EXTERNAL",
+    );
+    let uses_pglz = || look("wide.parted")["facts"]["table"]["columns"]["seen"][1]["uses_pglz"].clone();
+    assert_eq!(uses_pglz(), true);
+    server.sql("ALTER TABLE wide.one ALTER body SET STORAGE EXTERNAL");
+    assert_eq!(uses_pglz(), false);
     let before = traces(server, "wide");
     let report = measured(&server.conninfo(), "wide.t");
     assert_eq!(traces(server, "wide"), before);
@@ -287,10 +299,10 @@ fn a_role_measures_what_it_may_and_says_what_it_may_not() {
         "CREATE ROLE guest LOGIN PASSWORD 'guest-31c'; CREATE SCHEMA lent; SET search_path = lent;
          CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents SELECT generate_series(1, 10);
          CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES parents); INSERT INTO t SELECT n, 1 + n % 10 FROM generate_series(1, 20000) n;
-         CREATE TABLE few (id int); INSERT INTO few SELECT generate_series(1, 999);
+         CREATE TABLE none (id int); CREATE TABLE few (id int); INSERT INTO few SELECT generate_series(1, 999);
          CREATE TABLE closed (id int); INSERT INTO closed SELECT generate_series(1, 5000);
          CREATE VIEW seen AS SELECT * FROM t; ANALYZE parents, t, few, closed;
-         GRANT USAGE ON SCHEMA lent TO guest; GRANT SELECT ON t, few, seen TO guest; GRANT INSERT ON t TO guest",
+         GRANT USAGE ON SCHEMA lent TO guest; GRANT SELECT ON t, few, none, seen TO guest; GRANT INSERT ON t TO guest",
     );
     let guest = format!("{} user=guest password=guest-31c", server.conninfo());
     // It may make no schema and no table in that one: temporary ones, which are not logged.
@@ -310,6 +322,7 @@ fn a_role_measures_what_it_may_and_says_what_it_may_not() {
     assert_eq!(report["trials"]["not_measured"], Value::Array(vec![]));
     for (table, why) in [
         ("lent.few", "the role sees 999, and 1000 are needed"),
+        ("lent.none", "the role sees 0, and 1000 are needed"),
         ("lent.seen", "it is no table"),
         ("lent.closed", "the role may not"),
     ] {

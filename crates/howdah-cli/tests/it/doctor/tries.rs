@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::measuring::{is_too_loud, traces};
-use super::{doctor, looked, server};
+use super::measuring::{is_too_loud, measured_with, traces};
+use super::{doctor, server};
 
 /// Measures what the findings come to, for a few rounds of small tables.
 fn tried(conninfo: &str, table: &str, ids: &str) -> Value {
-    let limits = ["--seconds", "12", "--bytes", "192MiB", "--allow-busy"];
-    looked(conninfo, &[&limits[..], &["--table", table, "--try", ids]].concat())
+    measured_with(conninfo, &["--table", table, "--try", ids])
 }
 
 #[test]

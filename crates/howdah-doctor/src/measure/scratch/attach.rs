@@ -73,6 +73,17 @@ impl Scratch<'_> {
         }
     }
 
+    /// Has a copy of a partitioned table compress wide values as partitions do that use `pglz`.
+    pub(super) fn compression_of_partitions(&self, copy: &str) -> Option<String> {
+        let wide = Some(&self.sample.wide).filter(|wide| self.table.kind == "p" && !wide.is_empty())?;
+        let each = |column: &String| {
+            let column = quote(column);
+            format!("ALTER {column} SET STORAGE EXTENDED, ALTER {column} SET COMPRESSION pglz")
+        };
+        let alters = wide.iter().map(each).collect::<Vec<_>>().join(", ");
+        Some(format!("ALTER TABLE {copy} {alters}"))
+    }
+
     /// Alters the copy, before it has rows, so that it does without what a column or a page has of its own.
     pub(super) async fn alter_without(
         &self,

@@ -1,57 +1,26 @@
-//! How many rows a statement, and a commit, brings.
+//! How many rows a statement brings, and in how many shapes.
 
 use std::collections::BTreeMap;
 
 use howdah::facts::{ConflictAction, StatementFacts, UpdateFacts};
 
-use super::{OFTEN, brings_rows, calls, costs, each, nothing, of_one_row, programs, sent};
+use super::commits::{COMMITS, commits};
+use super::{OFTEN, calls, costs, each, nothing, of_one_row, sent, with_texts};
 use super::{shape, shown, updates};
 use crate::case::Case;
-use crate::figures::{count, rate, time};
+use crate::figures::{count, rate};
 use crate::finding::{Finding, Remedy};
 use crate::remedies::in_program;
 use crate::sql;
 use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
-/// A commit for nearly each row.
-const COMMITS: f64 = 0.8;
-/// Seconds until a session that is at work has its commits counted; numbers of transactions are given at once.
-const LATE: f64 = 1.0;
-/// Statements that are shown.
-const SHOWN: usize = 3;
 /// More shapes of one statement are many.
 const SHAPES: usize = 20;
 /// Fewer updates a second cost little.
 const UPDATES: f64 = 100.0;
 /// The share of updates that touch no index where all is well.
 const HOT: f64 = 0.5;
-
-pub(super) fn commit_per_row(case: &Case<'_>) -> Judged {
-    let (programs, sent) = sent(case)?;
-    let statements = of_one_row(sent);
-    let came = each(programs, calls(&statements));
-    if came <= OFTEN {
-        return Ok(nothing(case, sent));
-    }
-    let commits = commits(case)?;
-    if commits <= COMMITS * came {
-        return Ok(Verdict::Fine);
-    }
-    let rows: f64 = sent.statements.iter().filter(|it| brings_rows(it)).map(|it| it.rows).sum();
-    let finding = costs("rows are committed one by one").seen(format!(
-        "{} commits a second, and {} rows a second in {} statements of one row and whatever else brings rows",
-        rate(commits),
-        rate(each(programs, rows)),
-        rate(came)
-    ));
-    let finding = with_texts(finding, &statements).remedy(in_program(
-        "howdah's Writer takes single rows and commits many at once, without giving up that a row which was confirmed is \
-         safe; or 100 rows, or 10 ms, a commit",
-        "a row waits for the others of its batch, some milliseconds",
-    ));
-    Ok(Verdict::of(vec![finding]))
-}
 
 pub(super) fn one_row_statements(case: &Case<'_>) -> Judged {
     let (programs, sent) = sent(case)?;
@@ -66,7 +35,7 @@ pub(super) fn one_row_statements(case: &Case<'_>) -> Judged {
         return Ok(Verdict::DoesNotApply);
     }
     let finding = costs("statements bring one row each").seen(format!(
-        "{} statements a second bring one row each, in {} transactions a second",
+        "{} statements a second bring a row each at most, in {} transactions a second",
         rate(came),
         rate(commits)
     ));
@@ -89,23 +58,6 @@ pub(super) fn one_row_statements(case: &Case<'_>) -> Judged {
         "the program is changed; a row waits for the others of its batch",
     ));
     Ok(Verdict::of(vec![finding]))
-}
-
-/// Transactions a second that wrote and were committed, at most: each is a commit of the database, and has a number of the
-/// server's.
-fn commits(case: &Case<'_>) -> Result<f64, Verdict> {
-    let (_, programs) = programs(case)?;
-    let database = case.see(&programs.database, "how many transactions a database commits")?;
-    let counted = (programs.seconds - LATE).max(LATE);
-    Ok((database.commits / counted).min(each(programs, database.writing)))
-}
-
-/// Adds the most frequent statements.
-fn with_texts(finding: Finding, statements: &[&StatementFacts]) -> Finding {
-    statements.iter().take(SHOWN).fold(finding, |finding, statement| {
-        let ran = time(statement.ran_ms / statement.calls.max(1.0) / 1000.0);
-        finding.seen(format!("{} times, {ran} each: {}", count(statement.calls), shown(statement)))
-    })
 }
 
 pub(super) fn values_shapes(case: &Case<'_>) -> Judged {
@@ -210,32 +162,6 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_for_each_row_is_told_from_many_rows_a_commit() {
-        let with = |calls: f64, rows: f64, commits: f64, writing: f64| {
-            sends(vec![insert(calls, rows)], database(commits, writing))
-        };
-        let finding = found("app.commit-per-row", with(5000.0, 5000.0, 4900.0, 5000.0));
-        assert_eq!(
-            finding.evidence,
-            [
-                "500 commits a second, and 500 rows a second in 500 statements of one row and whatever else brings rows",
-                "5,000 times, 100 µs each: INSERT INTO t VALUES ($1)"
-            ]
-        );
-        fine("app.commit-per-row", with(500.0, 500.0, 500.0, 500.0));
-        fine("app.commit-per-row", with(5000.0, 7500.0, 5000.0, 5000.0));
-        // Those are of readers: few transactions write. Or they are of another database.
-        fine("app.commit-per-row", with(5000.0, 5000.0, 50_000.0, 4000.0));
-        fine("app.commit-per-row", with(5000.0, 5000.0, 3500.0, 50_000.0));
-        for id in ["app.commit-per-row", "app.one-row-statements"] {
-            unseen(id, |facts| {
-                with(5000.0, 5000.0, 0.0, 0.0)(facts);
-                programs(facts).database = hidden();
-            });
-        }
-    }
-
-    #[test]
     fn one_row_a_statement_is_found_with_its_reason() {
         let with = |text: &'static str, calls: f64, rows: f64| {
             sends(vec![statement(text, calls, rows)], database(30.0, 30.0))
@@ -244,7 +170,7 @@ mod tests {
             found("app.one-row-statements", with("INSERT INTO t VALUES ($1) RETURNING id", 600.0, 600.0));
         assert_eq!(
             finding.evidence[0],
-            "60 statements a second bring one row each, in 3 transactions a second"
+            "60 statements a second bring a row each at most, in 3 transactions a second"
         );
         assert!(finding.evidence[2].starts_with("100 % of them have RETURNING"), "{finding:?}");
         assert_eq!(finding.remedies.len(), 2);

@@ -119,16 +119,21 @@ pub(super) fn lookup_before_insert(case: &Case<'_>) -> Judged {
     let inserts = of_one_row(sent).into_iter().filter(|it| it.said.kind == StatementKind::Insert);
     let found = inserts.filter(|insert| each(programs, insert.calls) > OFTEN).filter_map(|insert| {
         let lookup = sent.statements.iter().find(|it| looks_up_for(it, insert))?;
-        Some(
-            costs("each row is looked up before it is inserted")
-                .seen(format!("{} times: {}", count(lookup.calls), shown(lookup)))
-                .seen(format!("{} times: {}", count(insert.calls), shown(insert)))
-                .remedy(in_program(
-                    "INSERT … ON CONFLICT DO NOTHING, or DO UPDATE, looks by itself; what a row refers to is found for all \
-                     rows of a batch by one query: … JOIN unnest($1::…[]) …",
-                    "the program is changed; ON CONFLICT needs a unique index",
-                )),
-        )
+        let (asked, said) = (&lookup.said, &insert.said);
+        let is_one_schema = asked.schema.is_none() || said.schema.is_none() || asked.schema == said.schema;
+        let finding = if asked.table == said.table && is_one_schema {
+            costs("each row is looked up before it is inserted").remedy(in_program(
+                "INSERT … ON CONFLICT DO NOTHING, or DO UPDATE, looks by itself",
+                "the program is changed; ON CONFLICT needs a unique index",
+            ))
+        } else {
+            costs("a query of another table comes with each row that is inserted").remedy(in_program(
+                "if it is what the row refers to: that is found for all rows of a batch by one query: … JOIN unnest($1::…[]) …",
+                "the program is changed",
+            ))
+        };
+        let came = |it: &StatementFacts| format!("{} times: {}", count(it.calls), shown(it));
+        Some(finding.seen(came(lookup)).seen(came(insert)))
     });
     let found: Vec<Finding> = found.collect();
     if found.is_empty() { Ok(nothing(case, sent)) } else { Ok(Verdict::of(found)) }
@@ -260,6 +265,10 @@ mod tests {
         };
         let finding = found("app.lookup-before-insert", with(1200.0, 900.0, "shop"));
         assert_eq!(finding.evidence[0], "1,200 times: SELECT id FROM customers WHERE name = $1");
+        assert_eq!(finding.title, "a query of another table comes with each row that is inserted");
+        let own = statement("SELECT id FROM public.t WHERE name = $1", 1000.0, 0.0);
+        let finding = found("app.lookup-before-insert", of(vec![own, insert(1000.0, 1000.0)]));
+        assert_eq!(finding.title, "each row is looked up before it is inserted");
         found("app.lookup-before-insert", with(810.0, 0.0, "shop"));
         fine("app.lookup-before-insert", with(1300.0, 900.0, "shop"));
         fine("app.lookup-before-insert", with(700.0, 700.0, "shop"));

@@ -65,8 +65,9 @@ impl Load<'_> {
             Some(true) => format!(", and {} holds rows already", decision.table.display()),
             _ => String::new(),
         };
+        let are = if standing.parts == 1 { "is" } else { "are" };
         self.control.notice(format!(
-            "load {id} is shared: {} of {} are in already{beside}",
+            "load {id} is shared: {} of {} {are} in already{beside}",
             standing.parts_in,
             parts::counted(standing.parts)
         ));
