@@ -111,7 +111,7 @@ def test_it_watches(orders: Database) -> None:
     watched = found.report["facts"]["watched"]
     assert watched["seconds"] >= 1
     assert watched["looks"] >= 1
-    assert watched["work"]["seen"].keys() == {"commits", "rows", "log", "full_pages"}
+    assert watched["work"]["seen"].keys() == {"seconds", "commits", "rows", "log", "full_pages"}
     assert "watched" not in howdah.doctor(dsn=orders.dsn).report["facts"]
     with pytest.raises(howdah.ProgrammingError, match="a number of seconds, more than 0"):
         howdah.doctor(dsn=orders.dsn, watch=0)

@@ -149,10 +149,11 @@ impl Cluster {
         self.append(&format!("{CHOSEN}\n{}", settings.to_conf()?))
     }
 
-    /// The settings that were chosen for loads, each as `name value`; none where it was not so.
+    /// The settings that were chosen for loads, each as `name value` of now; none where it was not so.
     pub(crate) fn chosen_settings(&self) -> Vec<String> {
         let conf = std::fs::read_to_string(self.configuration()).unwrap_or_default();
-        Settings::chosen(&conf)
+        let altered = self.data_dir().join("postgresql.auto.conf");
+        Settings::chosen(&conf, &std::fs::read_to_string(altered).unwrap_or_default())
     }
 
     fn configuration(&self) -> PathBuf {

@@ -34,7 +34,7 @@ impl Server {
         })
     }
 
-    /// The settings that were chosen for it when it was made, each as `name value`; `ALTER SYSTEM` may have changed them.
+    /// The settings that were chosen for it when it was made, each as `name value`: the value that `ALTER SYSTEM` gave it, if any.
     pub fn chosen_settings(&self) -> &[String] {
         &self.chosen_settings
     }

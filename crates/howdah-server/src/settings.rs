@@ -1,5 +1,6 @@
 //! Server settings, as pairs of name and value, and their form in `postgresql.conf`.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::error::{Error, Result};
@@ -52,11 +53,17 @@ impl Settings {
         settings
     }
 
-    /// Those of [`Settings::for_loads`] that stand in `conf`, the text of a `postgresql.conf`, as `name value`.
-    pub(crate) fn chosen(conf: &str) -> Vec<String> {
+    /// Those of [`Settings::for_loads`] that stand in `conf`, the text of a `postgresql.conf`, as `name value`: with the values
+    /// that `ALTER SYSTEM` gave them in `altered`, the text of a `postgresql.auto.conf`.
+    pub(crate) fn chosen(conf: &str, altered: &str) -> Vec<String> {
+        let pair = |line: &str| {
+            let (name, value) = line.split_once(" = ")?;
+            Some((name.to_owned(), value.trim_matches('\'').to_owned()))
+        };
+        let altered: HashMap<String, String> = altered.lines().filter_map(pair).collect();
         let lines = conf.split_once(CHOSEN).map_or("", |(_, lines)| lines).lines().skip(1);
-        let lines = lines.map_while(|line| line.split_once(" = "));
-        lines.map(|(name, value)| format!("{name} {}", value.trim_matches('\''))).collect()
+        let chosen = lines.map_while(pair);
+        chosen.map(|(name, value)| format!("{name} {}", altered.get(&name).unwrap_or(&value))).collect()
     }
 
     /// One more setting; a later one of the same name wins.
@@ -122,7 +129,7 @@ mod tests {
     fn a_server_for_loads_takes_what_there_is_and_no_more_than_it_can_use() {
         let chosen = |memory, free_disk| {
             let settings = Settings::for_loads(Machine { memory, free_disk });
-            Settings::chosen(&format!("# before\n{CHOSEN}\n{}", settings.to_conf().unwrap()))
+            Settings::chosen(&format!("# before\n{CHOSEN}\n{}", settings.to_conf().unwrap()), "")
         };
         assert_eq!(
             chosen(Some(24 * GB), Some(40 * GB)),
@@ -139,7 +146,11 @@ mod tests {
         assert_eq!(little[0], "max_wal_size 1024MB");
         assert_eq!(little[3..], ["shared_buffers 128MB", "maintenance_work_mem 64MB"]);
         assert_eq!(chosen(None, None), Vec::<String>::new());
-        assert_eq!(Settings::chosen("fsync = off\n"), Vec::<String>::new());
+        assert_eq!(Settings::chosen("fsync = off\n", "max_wal_size = '1GB'\n"), Vec::<String>::new());
+        // What somebody altered is as it is now.
+        let conf = format!("{CHOSEN}\nmax_wal_size = '4096MB'\nshared_buffers = '1024MB'\n");
+        let altered = "# by ALTER SYSTEM\nwork_mem = '8MB'\nmax_wal_size = '100MB'\n";
+        assert_eq!(Settings::chosen(&conf, altered), ["max_wal_size 100MB", "shared_buffers 1024MB"]);
     }
 
     #[test]
