@@ -42,10 +42,12 @@ fn toast(case: &Case<'_>) -> Judged {
     let is_clear = |(trial, dearest): &(&TableTrial, Attachment)| {
         trial.cost(dearest).is_some_and(|cost| trial.is_clear(cost))
     };
-    let (attachment, evidence) = match (measured, known) {
+    let (attachment, evidence): (_, Vec<String>) = match (measured, known) {
         (Some(measured), None) if !is_clear(&measured) => return Ok(Verdict::Fine),
-        (Some((trial, dearest)), known) => (dearest, known.map_or(others(trial), |(_, seen)| seen)),
-        (None, Some((columns, seen))) => (Attachment::Pglz(columns), seen),
+        (Some((trial, dearest)), known) => {
+            (dearest, known.map(|(_, seen)| seen).into_iter().chain([ways(trial)]).collect())
+        }
+        (None, Some((columns, seen))) => (Attachment::Pglz(columns), vec![seen]),
         (None, None) => return unknown(case, table, columns),
     };
     let (Attachment::Pglz(wide) | Attachment::Compression(wide)) = &attachment else {
@@ -63,7 +65,8 @@ fn toast(case: &Case<'_>) -> Judged {
     if table.kind == "p" {
         remedies = vec![in_partitions(table, has_lz4)];
     }
-    let finding = Finding::new(Severity::Costs, Basis::Known, title).about(attachment).seen(evidence);
+    let finding = Finding::new(Severity::Costs, Basis::Known, title).about(attachment);
+    let finding = evidence.into_iter().fold(finding, Finding::seen);
     Ok(Verdict::of(vec![remedies.into_iter().fold(finding, Finding::remedy)]))
 }
 
@@ -93,8 +96,8 @@ fn dearest(trial: &TableTrial) -> Option<Attachment> {
     ways.max_by(|a, b| low(a).total_cmp(&low(b)))
 }
 
-/// What all the ways came to.
-fn others(trial: &TableTrial) -> String {
+/// What both ways came to.
+fn ways(trial: &TableTrial) -> String {
     let ways = trial.attachments().into_iter().filter_map(|way| {
         let then = match way {
             Attachment::Pglz(_) => "with lz4",
