@@ -32,7 +32,8 @@ pub(super) const RULES: &[Rule] = &[
         id: "wal.checkpoints",
         title: "checkpoints come often",
         condition: "the bytes to come are more than three times max_wal_size ÷ (1 + checkpoint_completion_target), after which a \
-                    checkpoint begins; or more than 30 % of at least ten checkpoints were requested. The bytes stand for the log that the \
+                    checkpoint begins; or more than 30 % of at least ten checkpoints were requested, and the log is as \
+                    long as that takes. The bytes stand for the log that the \
                     load writes, which is rather more. Not on Aurora, AlloyDB and Neon, which have no such checkpoints",
         why: "after each checkpoint every page that changes is logged whole again, and written twice. That is much for keys in random \
               order and little for rows that are only added",
@@ -94,6 +95,8 @@ const HALF_AN_HOUR_S: f64 = 1800.0;
 const MANY_CHECKPOINTS: f64 = 3.0;
 /// What of all checkpoints may be requested.
 const REQUESTED: f64 = 0.3;
+/// The part of what may be logged between two checkpoints that has to be there for each that was requested.
+const HALF: f64 = 0.5;
 /// A share of fewer says nothing.
 const COUNTED: f64 = 10.0;
 
@@ -121,7 +124,10 @@ fn checkpoints(case: &Case<'_>) -> Judged {
     }
     if let Some(counted) = case.facts.checkpoints.seen() {
         let all = counted.timed + counted.requested;
-        if all >= COUNTED && counted.requested / all > REQUESTED {
+        // Somebody asks for one too, with CHECKPOINT or CREATE DATABASE: those come with little in the log.
+        let logged = case.facts.log.seen().map_or(f64::INFINITY, |log| log.bytes);
+        let is_for_size = logged >= counted.requested * distance * HALF;
+        if all >= COUNTED && counted.requested / all > REQUESTED && is_for_size {
             evidence.push(format!(
                 "{} of {} checkpoints were requested",
                 count(counted.requested),
@@ -262,12 +268,19 @@ mod tests {
             found_for("wal.checkpoints", &of(90), |facts| facts.session.service = Some(Service::Rds));
         let Action::Elsewhere(text) = &on_rds.remedies[0].action else { panic!("{on_rds:?}") };
         assert!(text.starts_with("in the instance's parameter group: max_wal_size = "), "{text}");
-        let counted = found("wal.checkpoints", |facts| seen(&mut facts.checkpoints).requested = 44.0);
+        let requested = |log: f64| {
+            move |facts: &mut howdah::facts::Facts| {
+                (seen(&mut facts.checkpoints).requested, seen(&mut facts.log).bytes) = (44.0, log);
+            }
+        };
+        let counted = found("wal.checkpoints", requested(2e10));
         assert_eq!(
             (counted.basis, &*counted.evidence[0]),
             (Basis::Counted, "44 of 144 checkpoints were requested")
         );
         fine("wal.checkpoints", |facts| seen(&mut facts.checkpoints).requested = 42.0);
+        // Somebody made databases.
+        fine("wal.checkpoints", requested(1e10));
         unseen("wal.checkpoints", |facts| hide_setting(facts, "max_wal_size"));
     }
 
