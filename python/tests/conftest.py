@@ -135,7 +135,7 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def spark(server: howdah.Server) -> Iterator[Any]:
+def spark(server: howdah.Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Give a session of Spark on two executors, all of whose processes find the server by ``PG*``."""
     require.spark()
     with warnings.catch_warnings():
@@ -143,7 +143,9 @@ def spark(server: howdah.Server) -> Iterator[Any]:
         warnings.simplefilter("ignore")
         from spark_session import started  # noqa: PLC0415
 
-        session = started(server)
+        # Relative paths are its own processes', wherever a test is.
+        with contextlib.chdir(tmp_path_factory.mktemp("spark")):
+            session = started(server)
     yield session
     session.stop()
 
