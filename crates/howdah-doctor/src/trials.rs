@@ -143,11 +143,17 @@ pub struct TableTrial {
 impl TableTrial {
     /// Seconds of `variant` in each round that has the whole table twice, with the mean of these two.
     fn paired(&self, variant: &Variant) -> Vec<(f64, f64)> {
+        self.paired_before(u32::MAX, variant)
+    }
+
+    /// The same, of rounds before `end`.
+    fn paired_before(&self, end: u32, variant: &Variant) -> Vec<(f64, f64)> {
         let of = |round: u32, variant: &Variant| {
             let run = self.runs.iter().find(|run| run.round == round && run.variant == *variant);
             run.map(|run| run.seconds).filter(|seconds| *seconds > 0.0)
         };
-        let mut rounds: Vec<u32> = self.runs.iter().map(|run| run.round).filter(|round| *round > 0).collect();
+        let mut rounds: Vec<u32> =
+            self.runs.iter().map(|run| run.round).filter(|round| (1..end).contains(round)).collect();
         rounds.dedup();
         let pair = |round: u32| {
             let whole = f64::midpoint(of(round, &Variant::Whole)?, of(round, &Variant::WholeAgain)?);
@@ -222,9 +228,11 @@ impl TableTrial {
         Measured::of(self.paired(form).into_iter().map(|(seconds, whole)| 1.0 - whole / seconds))
     }
 
-    /// How far apart two runs of the same table are, as a share.
+    /// How far apart two runs of the same table are, as a share: in the rounds of single things, after which it was decided what is
+    /// left out together, and stays so.
     pub fn noise(&self) -> Option<f64> {
-        let runs = self.paired(&Variant::WholeAgain);
+        let together = self.runs.iter().find(|run| run.variant == Variant::Prescribed).map(|run| run.round);
+        let runs = self.paired_before(together.unwrap_or(u32::MAX), &Variant::WholeAgain);
         let apart = runs.into_iter().map(|(again, whole)| ((again - whole) / whole).abs() * 2.0);
         Spread::of(apart).map(|spread| spread.median)
     }
@@ -334,6 +342,16 @@ mod tests {
         assert_eq!(measured.log_per_row(), Some(2.0));
         assert_eq!(measured.cost(&Attachment::Checks), None);
         assert_eq!(measured.rounds(), 3);
+    }
+
+    #[test]
+    fn rounds_of_several_things_together_change_nothing_of_what_was_clear() {
+        let attachment = Attachment::Index("i".into());
+        let mut measured = trial(&Variant::Without(attachment.clone()), &[(1.0, 0.7, 1.0); 5]);
+        let loud = trial(&Variant::Prescribed, &[(1.0, 0.7, 3.0); 9]);
+        measured.runs.extend(loud.runs.into_iter().map(|run| Run { round: run.round + 5, ..run }));
+        assert_eq!(measured.noise(), Some(0.0));
+        assert!(measured.is_clear(measured.cost(&attachment).unwrap()));
     }
 
     #[test]

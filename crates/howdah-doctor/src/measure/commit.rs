@@ -9,7 +9,7 @@ use howdah::tokio_postgres::Client;
 use super::question::{answered, text};
 use crate::trials::CommitTrial;
 
-pub(super) const LOGICAL_SLOT: &str =
+const LOGICAL_SLOT: &str =
     "SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE slot_type = 'logical' LIMIT 1";
 /// Under the most of these a disk shows how even it is.
 const MOST_TURNS: usize = 60;
@@ -20,11 +20,8 @@ const MOST_SECONDS: f64 = 5.0;
 /// # Errors
 /// The connection is lost.
 pub(super) async fn measure(client: &Client, facts: &Facts) -> Result<Result<CommitTrial, String>, Error> {
-    let logical = answered(text(client, LOGICAL_SLOT).await)?;
-    match logical {
-        Ok(None) => {}
-        Ok(Some(_)) => return Ok(Err("a logical replication slot would hand the messages on".to_owned())),
-        Err(why) => return Ok(Err(why)),
+    if let Err(why) = keeps_messages(client).await? {
+        return Ok(Err(why));
     }
     let mut ways = vec!["off", "local"];
     // Where no standby answers, a commit never ends.
@@ -54,6 +51,18 @@ pub(super) async fn measure(client: &Client, facts: &Facts) -> Result<Result<Com
         }
     }
     Ok(Ok(trial))
+}
+
+/// Whether messages in the log stay there, or why not.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) async fn keeps_messages(client: &Client) -> Result<Result<(), String>, Error> {
+    let slot = answered(text(client, LOGICAL_SLOT).await)?;
+    Ok(slot.and_then(|slot| match slot {
+        None => Ok(()),
+        Some(_) => Err("a logical replication slot would hand the messages on".to_owned()),
+    }))
 }
 
 pub(super) async fn commit(client: &Client, way: &str) -> Result<f64, howdah::tokio_postgres::Error> {

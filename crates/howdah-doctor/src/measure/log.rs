@@ -10,7 +10,7 @@ use howdah::tokio_postgres::{self, Client};
 use howdah::{Error, Target};
 
 use super::Limits;
-use super::commit::LOGICAL_SLOT;
+use super::commit::keeps_messages;
 use super::question::{answered, number, text};
 use super::shared::open;
 use crate::trials::{LogFile, LogTrial};
@@ -30,10 +30,8 @@ pub(super) async fn measure(
     limits: &Limits,
 ) -> Result<Result<(LogTrial, f64), String>, Error> {
     let client = connection.client();
-    match answered(text(client, LOGICAL_SLOT).await)? {
-        Ok(None) => {}
-        Ok(Some(_)) => return Ok(Err("a logical replication slot would hand the messages on".to_owned())),
-        Err(why) => return Ok(Err(why)),
+    if let Err(why) = keeps_messages(client).await? {
+        return Ok(Err(why));
     }
     let bytes = match answered(number(client, FILE).await)? {
         Ok(bytes) => bytes.unwrap_or(0.0),
@@ -70,7 +68,7 @@ async fn fill(client: &Client, looking: &Client, bytes: f64) -> Result<LogFile, 
           WHERE pid = {pid} AND state = 'active' AND pg_catalog.pg_sleep(0.001) IS NOT NULL"
     );
     let write = format!(
-        "SELECT count(pg_catalog.pg_logical_emit_message(false, 'howdah', pg_catalog.repeat('x', {MESSAGE})))
+        "SELECT pg_catalog.count(pg_catalog.pg_logical_emit_message(false, 'howdah', pg_catalog.repeat('x', {MESSAGE})))
            FROM pg_catalog.generate_series(1, {:.0})",
         bytes / MESSAGE
     );

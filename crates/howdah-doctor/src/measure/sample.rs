@@ -146,7 +146,7 @@ async fn wide(
         )
     });
     let each = from(&wide.collect::<Vec<_>>().join(", "), "");
-    let shares = (0..columns.len()).map(|at| format!("coalesce(avg(wide_{at}), 0) >= {MANY}"));
+    let shares = (0..columns.len()).map(|at| format!("coalesce(pg_catalog.avg(wide_{at}), 0) >= {MANY}"));
     let shares = shares.collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT pg_catalog.json_build_array({shares}) FROM ({each}) AS w");
     let shares: Vec<bool> = question::text(client, &sql)

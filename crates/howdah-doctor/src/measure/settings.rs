@@ -9,8 +9,8 @@ use howdah::message::setting;
 use howdah::tokio_postgres::{Client, Error as PostgresError};
 use howdah::{Error, Target, message};
 
-use super::commit::{self, LOGICAL_SLOT};
-use super::question::{answered, calm, number, text};
+use super::commit;
+use super::question::{answered, calm, number};
 use super::scratch::Scratch;
 use super::shared::open;
 use super::turns::Expense;
@@ -83,11 +83,8 @@ impl<'t> Looks<'t> {
             }
         }
         let mut looks = Looks { scratch: None, commits: false, not_measured: Vec::new() };
-        match answered(text(client, LOGICAL_SLOT).await)? {
-            Ok(None) => looks.commits = true,
-            Ok(Some(_)) => {
-                looks.leave_out("commits", "a logical replication slot would hand the messages on")
-            }
+        match commit::keeps_messages(client).await? {
+            Ok(()) => looks.commits = true,
             Err(why) => looks.leave_out("commits", &why),
         }
         let Some(of) = table_of(facts) else { return Ok(looks) };

@@ -10,7 +10,7 @@ use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::measured::Measured;
 use crate::remedies::for_server;
 use crate::rule::Rule;
-use crate::trials::{LogTrial, TableTrial};
+use crate::trials::{LogTrial, TableTrial, Trials};
 use crate::undo::Undo;
 use crate::verdict::{Judged, Verdict};
 
@@ -35,31 +35,41 @@ fn new_files(case: &Case<'_>) -> Judged {
     if case.facts.session.service.is_some_and(Service::has_own_storage) {
         return Ok(Verdict::DoesNotApply);
     }
-    let title = "writers wait for new files of the log";
-    let trial = case.trials.and_then(|trials| trials.log.as_ref());
-    let Some(trial) = trial else {
-        let finding = costs(title).remedy(more_files(case));
-        return waiting(case, MUCH, |writer| is(writer, &["WALInitWrite", "WALInitSync"]), finding);
-    };
-    let Some(share) = trial.share() else { return Ok(Verdict::DoesNotApply) };
+    let measured = case.trials.and_then(|trials| measured(case, trials));
+    match (measured, case.facts.watched.is_some()) {
+        (Some(found @ Verdict::Found(_)), _) | (Some(found), false) => Ok(found),
+        (_, true) => {
+            let finding = costs(TITLE).remedy(more_files(case));
+            waiting(case, MUCH, |writer| is(writer, &["WALInitWrite", "WALInitSync"]), finding)
+        }
+        (None, false) => Ok(Verdict::DoesNotApply),
+    }
+}
+
+const TITLE: &str = "writers wait for new files of the log";
+
+/// What filling files of the log shows, if it was measured.
+fn measured(case: &Case<'_>, trials: &Trials) -> Option<Verdict> {
+    let trial = trials.log.as_ref()?;
+    let share = trial.share()?;
     let filled = format!(
         "{} files of {} were filled: {} of the time",
         trial.files.len(),
         bytes(trial.bytes),
         share.percent()
     );
-    let table = case.trials.and_then(|trials| trials.table.as_ref());
+    let table = trials.table.as_ref();
     let cost = table.and_then(|table| of_load(trial, table));
     if cost.map_or(share.low <= MUCH_OF_LOG, |cost| cost.low <= MUCH) {
-        return Ok(Verdict::Fine);
+        return Some(Verdict::Fine);
     }
     let severity = if cost.is_some() { Severity::Costs } else { Severity::Notice };
-    let mut finding = Finding::new(severity, Basis::Measured, title).seen(filled).remedy(more_files(case));
+    let mut finding = Finding::new(severity, Basis::Measured, TITLE).seen(filled).remedy(more_files(case));
     if let Some(log) = table.and_then(TableTrial::log_per_row) {
         finding = finding.seen(format!("a row is {} of the log", bytes(log)));
     }
     finding.cost = cost;
-    Ok(Verdict::of(vec![finding]))
+    Some(Verdict::of(vec![finding]))
 }
 
 /// The share of the time of a load that logs as many bytes a row, at its rate.
@@ -107,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{fine, found, healthy, seen, set, statements, trial};
-    use crate::trials::{LogFile, Trials};
+    use crate::trials::LogFile;
     use crate::{Ask, diagnose};
 
     fn waits(waits: u64) -> impl Fn(&mut Facts) {
@@ -177,6 +187,14 @@ mod tests {
             ["4 files of 16 MB were filled: 50 % (50 to 50) of the time", "a row is 200 B of the log"]
         );
         assert_eq!(with(0.1, 90, true), []);
+        // What others wait for is seen all the same.
+        let mut facts = healthy();
+        waits(12)(&mut facts);
+        let file = LogFile { seconds: 0.1, looks: 100, waits: 0 };
+        let log = LogTrial { bytes: 16e6, files: vec![file; 4] };
+        let trials = Trials { log: Some(log), ..Trials::default() };
+        let findings = diagnose(&facts, &Ask::default(), Some(&trials)).findings;
+        assert!(findings.iter().any(|finding| finding.id == "wal.new-files"), "{findings:?}");
         assert_eq!(with(0.1, 50, false), []);
         assert_eq!(with(0.1, 51, false)[0].severity, Severity::Notice);
     }

@@ -32,9 +32,9 @@ pub(super) const RULES: &[Rule] = &[
         id: "wal.checkpoints",
         title: "checkpoints come often",
         condition: "the bytes to come are more than three times max_wal_size ÷ (1 + checkpoint_completion_target), after which a \
-                    checkpoint begins; or more than 30 % of at least ten checkpoints were requested, and the log is as \
-                    long as that takes. The bytes stand for the log that the \
-                    load writes, which is rather more. Not on Aurora, AlloyDB and Neon, which have no such checkpoints",
+                    checkpoint begins; or more than 30 % of at least ten checkpoints were requested, and the log is as long as that \
+                    takes. The bytes stand for the log that the load writes, which is rather more. Not on Aurora, AlloyDB and Neon, \
+                    which have no such checkpoints",
         why: "after each checkpoint every page that changes is logged whole again, and written twice. That is much for keys in random \
               order and little for rows that are only added",
         remedy: "let the log grow further between checkpoints",
