@@ -24,6 +24,13 @@ pub struct Ask {
     pub input: Option<InputEstimate>,
 }
 
+impl Ask {
+    /// The rows of the load, if somebody said or looked.
+    pub(crate) fn rows_to_come(&self) -> Option<u64> {
+        self.rows.or(self.input.map(|input| input.rows))
+    }
+}
+
 /// How many rows an input has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -88,8 +95,7 @@ impl<'f> Case<'f> {
         let rows_there = table.and_then(|table| table.rows).filter(|rows| *rows > 0.0);
         let width =
             table.zip(rows_there).map(|(table, rows)| table.bytes / rows).filter(|width| *width > 0.0);
-        let of_input = self.ask.input.map(|input| input.rows);
-        match (self.ask.bytes, self.ask.rows.or(of_input)) {
+        match (self.ask.bytes, self.ask.rows_to_come()) {
             (Some(bytes), rows) => {
                 let bytes = bytes as f64;
                 let rows = rows.map(|rows| rows as f64).or(width.map(|width| bytes / width));

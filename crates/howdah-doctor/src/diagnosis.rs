@@ -2,14 +2,16 @@
 
 use howdah::facts::Facts;
 use howdah::message::{Respell, Spelling};
+use howdah::report::Durability;
 use serde::Serialize;
 
 use crate::attachment::{Attachment, Variant};
 use crate::case::{Ask, Case};
-use crate::finding::{Basis, Finding, Gap, Severity};
+use crate::finding::{Basis, Finding, Gap, Remedy, Severity};
 use crate::measured::Measured;
 use crate::prescription::{Prescription, Tried};
 use crate::rules;
+use crate::scale::Scale;
 use crate::sql;
 use crate::trials::{ConnectionsTrial, TableTrial, Trials};
 use crate::verdict::Verdict;
@@ -61,10 +63,12 @@ pub fn diagnose(facts: &Facts, ask: &Ask, trials: Option<&Trials>) -> Diagnosis 
             Verdict::DoesNotApply => {}
         }
     }
-    if let Some(trial) = trials.and_then(|trials| trials.table.as_ref()) {
-        weigh(&mut diagnosis.findings, trial);
-        diagnosis.prescription = Prescription::of(trial);
-        diagnosis.tried = Tried::of(trial);
+    if let Some(trials) = trials
+        && let (Some(trial), Some(scale)) = (trials.table.as_ref(), Scale::of(facts, ask, trials))
+    {
+        weigh(&mut diagnosis.findings, trial, &scale);
+        diagnosis.prescription = Prescription::of(trial, &scale);
+        diagnosis.tried = Tried::of(trial, &scale);
         diagnosis.no_difference = no_difference(trial);
     }
     if let Some(trial) = trials.and_then(|trials| trials.connections.as_ref()) {
@@ -73,19 +77,25 @@ pub fn diagnose(facts: &Facts, ask: &Ask, trials: Option<&Trials>) -> Diagnosis 
     // Stable: rules of one severity stay in their order.
     diagnosis.findings.sort_by(|a, b| {
         let least = |finding: &Finding| finding.cost.map_or(0.0, |cost| cost.low);
-        a.severity.cmp(&b.severity).then(least(b).total_cmp(&least(a)))
+        a.severity.cmp(&b.severity).then(is_risky(a).cmp(&is_risky(b))).then(least(b).total_cmp(&least(a)))
     });
     diagnosis
 }
 
+/// Whether all that can be done about it gives up safety: that is the last thing to do, whatever it gains.
+fn is_risky(finding: &Finding) -> bool {
+    let is_safe = |remedy: &Remedy| matches!(remedy.label, Durability::Durable);
+    !finding.remedies.is_empty() && !finding.remedies.iter().any(is_safe)
+}
+
 /// Gives each finding what was measured of its attachment. What makes no difference is good to know at most.
-fn weigh(findings: &mut Vec<Finding>, trial: &TableTrial) {
+fn weigh(findings: &mut Vec<Finding>, trial: &TableTrial, scale: &Scale) {
     for finding in findings.iter_mut() {
-        let Some(cost) = finding.attachment.as_ref().and_then(|attachment| trial.cost(attachment)) else {
-            continue;
-        };
+        let Some(attachment) = &finding.attachment else { continue };
+        let Some(cost) = trial.cost(attachment) else { continue };
         if trial.is_clear(cost) {
-            (finding.cost, finding.basis) = (Some(cost), Basis::Measured);
+            let of_load = scale.share(std::slice::from_ref(attachment), cost);
+            (finding.cost, finding.basis) = (Some(of_load), Basis::Measured);
         } else {
             finding.evidence.push(format!("measured: no difference, {} of a load's time", cost.percent()));
             if finding.basis == Basis::Known {

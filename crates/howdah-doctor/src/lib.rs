@@ -39,6 +39,7 @@ mod report;
 mod rule;
 mod rules;
 mod saved;
+mod scale;
 mod script;
 mod sql;
 pub mod statistics;
@@ -71,7 +72,7 @@ pub use rules::{all, find};
 pub use saved::{FORMAT, Saved};
 pub use script::Script;
 pub use trials::{
-    BatchPath, BatchRun, BatchTrial, ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, LogFile,
-    LogTrial, NetworkTrial, NotMeasured, Run, TableTrial, Trials,
+    BatchPath, BatchRun, BatchTrial, ClientTrial, CommitTrial, ConnectionsRun, ConnectionsTrial, GrowthTrial,
+    LogFile, LogTrial, NetworkTrial, NotMeasured, Piece, Run, TableTrial, Trials,
 };
 pub use undo::Undo;

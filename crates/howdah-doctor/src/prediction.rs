@@ -1,15 +1,18 @@
-//! How long the load that is to come takes: its rows, at the rate at which copies of the table took rows.
+//! How long the load that is to come takes: its rows, at the rate at which copies of the table took rows, slowed down as indexes grow.
 
+use howdah::facts::{Facts, IndexFacts, IndexUpkeep, TableFacts};
 use serde::Serialize;
 
+use crate::attachment::Attachment;
 use crate::case::Ask;
 use crate::diagnosis::Diagnosis;
 use crate::figures::{count, duration};
 use crate::measured::Measured;
-use crate::trials::{ClientTrial, Trials};
+use crate::scale::Scale;
+use crate::sql;
+use crate::trials::{ClientTrial, TableTrial, Trials};
 
-/// What a load over one connection will take. Not in it are checkpoints, and what indexes and parents cost that are larger than
-/// the server's memory.
+/// What a load over one connection will take, from its start to its commit. Not in it are checkpoints, and what was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// Rows.
@@ -21,9 +24,18 @@ pub struct Prediction {
     /// With all remedies of what costs time, or with those that were tried, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<Seconds>,
+    /// Seconds more in which the indexes are built again that these remedies take away while rows come: an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub building: Option<f64>,
+    /// What costs time of each row and was not measured, so that it takes longer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// With which remedies that is, in words.
     #[serde(skip)]
     with: &'static str,
+    /// Seconds of a row, and of one in a copy that begins empty, if that is much less.
+    #[serde(skip)]
+    slower: Option<(f64, f64)>,
 }
 
 /// A time with its interval.
@@ -38,10 +50,11 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// What `rows` take at `rate`; a machine that encodes more slowly than the server takes rows makes it wait.
-    fn of(rows: u64, rate: Measured, client: Option<Measured>) -> Seconds {
+    /// What `rows` take at `rate`, after so many seconds; a machine that encodes more slowly than the server takes rows makes it
+    /// wait.
+    fn of(rows: u64, rate: Measured, client: Option<Measured>, start: f64) -> Seconds {
         let at = |server: f64, client: Option<f64>| {
-            rows as f64 / client.map_or(server, |client| client.min(server)).max(f64::MIN_POSITIVE)
+            start + rows as f64 / client.map_or(server, |client| client.min(server)).max(f64::MIN_POSITIVE)
         };
         Seconds {
             median: at(rate.median, client.map(|client| client.median)),
@@ -57,34 +70,89 @@ impl Seconds {
 
 impl Prediction {
     /// For a load whose rows are known, into a table that was measured.
-    pub(crate) fn of(ask: &Ask, diagnosis: &Diagnosis, trials: Option<&Trials>) -> Option<Prediction> {
-        let (rows, is_counted) = match (ask.rows, ask.input) {
-            (Some(rows), _) => (rows, true),
-            (None, Some(input)) => (input.rows, input.is_counted),
-            (None, None) => return None,
-        };
+    pub(crate) fn of(
+        facts: &Facts,
+        ask: &Ask,
+        diagnosis: &Diagnosis,
+        trials: Option<&Trials>,
+    ) -> Option<Prediction> {
+        let rows = ask.rows_to_come()?;
+        let is_counted = ask.rows.is_some() || ask.input.is_some_and(|input| input.is_counted);
         let trials = trials?;
+        let scale = Scale::of(facts, ask, trials)?;
         let client = trials.client.as_ref().and_then(ClientTrial::rate);
-        let now = Seconds::of(rows, trials.table.as_ref()?.rate()?, client);
+        let now = Seconds::of(rows, scale.rate(), client, scale.start_s);
         let (together, with) = match &diagnosis.tried {
             Some(tried) => (Some(&tried.together), "what was tried"),
             None => (diagnosis.prescription.as_ref(), "all of it done"),
         };
-        let then = together.map(|together| Seconds::of(rows, together.then, client));
-        Some(Prediction { rows, is_counted, now, then, with })
+        let then = together.map(|together| Seconds::of(rows, together.then, client, scale.start_s));
+        let table = facts.table.as_ref()?;
+        let building = then.and_then(|_| building(table, trials.table.as_ref()?, rows));
+        let without = not_measured(table);
+        Some(Prediction { rows, is_counted, now, then, building, without, with, slower: scale.slower() })
     }
 
     /// In a line.
     pub fn said(&self) -> String {
         let about = if self.is_counted { "" } else { "about " };
-        let then = self.then.map(|then| format!("; with {}: {}", self.with, then.said()));
-        let then = then.unwrap_or_default();
+        let least = if self.without.is_empty() { "" } else { "at least " };
+        let building = self
+            .building
+            .map(|seconds| format!(", and about {} more where indexes are built again", duration(seconds)));
+        let building = building.unwrap_or_default();
+        let then = self.then.map(|then| format!("; with {}: {}{building}", self.with, then.said()));
+        let slower = self.slower.map(|(row, copied)| {
+            format!(
+                "; indexes grow, so that a row takes {} where it took {} in a copy",
+                short(row),
+                short(copied)
+            )
+        });
+        let missing = ["checkpoints".to_owned()].into_iter().chain(self.without.iter().cloned());
         format!(
-            "{about}{} rows in {}, 1 connection{then}; checkpoints, and what is larger than the server's memory, are not in it",
+            "{about}{} rows in {least}{}, 1 connection{}{}; not in it: {}",
             count(self.rows as f64),
-            self.now.said()
+            self.now.said(),
+            then.unwrap_or_default(),
+            slower.unwrap_or_default(),
+            missing.collect::<Vec<_>>().join(", ")
         )
     }
+}
+
+/// A time of a row.
+fn short(seconds: f64) -> String {
+    format!("{:.1} µs", seconds * 1e6)
+}
+
+/// Seconds in which the indexes are built again that were left out together.
+fn building(table: &TableFacts, trial: &TableTrial, brought: u64) -> Option<f64> {
+    let left_out = |index: &&IndexFacts| trial.prescribed.contains(&Attachment::Index(index.name.clone()));
+    let indexes: Vec<&IndexFacts> = table.indexes.seen()?.iter().filter(left_out).collect();
+    let keys = indexes.iter().filter(|index| index.is_key).count();
+    let upkeep = IndexUpkeep {
+        held: table.rows.unwrap_or(0.0).max(table.live_rows),
+        brought: brought as f64,
+        keys,
+        indexes: indexes.len() - keys,
+        staying: 0,
+        foreign_keys: 0,
+        connections: 1,
+    };
+    (!indexes.is_empty()).then(|| upkeep.building_s())
+}
+
+/// What costs time of each row, and is left out of copies since it runs functions of the user's or cannot be copied.
+fn not_measured(table: &TableFacts) -> Vec<String> {
+    let rows = table.has_row_security.then(|| "row-level security".to_owned());
+    let checks = table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
+    let checks = checks.map(|check| format!("CHECK {}", sql::name(&check.name)));
+    let columns =
+        table.columns.seen().into_iter().flatten().filter(|column| !column.default_calls.is_empty());
+    let defaults =
+        columns.map(|column| format!("the default of {}, where the input lacks it", sql::name(&column.name)));
+    rows.into_iter().chain(checks).chain(defaults).collect()
 }
 
 #[cfg(test)]
@@ -103,7 +171,7 @@ mod tests {
         let client = client.map(|seconds| ClientTrial { rows: 10_000, bytes: 1, seconds: vec![seconds; 5] });
         let trials = Trials { table: Some(measured), client, ..Trials::default() };
         let diagnosis = diagnose(&healthy(), ask, Some(&trials));
-        Prediction::of(ask, &diagnosis, Some(&trials))
+        Prediction::of(&healthy(), ask, &diagnosis, Some(&trials))
     }
 
     #[test]
@@ -111,12 +179,30 @@ mod tests {
         let ask = Ask { rows: Some(12_000_000), ..Ask::default() };
         assert_eq!(
             predicted(&ask, None).unwrap().said(),
-            "12,000,000 rows in 20 min (20 min to 20 min), 1 connection; with all of it done: 10 min (10 min to 10 min); \
-             checkpoints, and what is larger than the server's memory, are not in it"
+            "12,000,000 rows in 20 min (20 min to 20 min), 1 connection; with all of it done: 10 min (10 min to 10 min), \
+             and about 8 s more where indexes are built again; \
+             not in it: checkpoints"
         );
         // A machine that encodes 15,000 rows a second is the limit of the one, and not of the other.
         let limited = predicted(&ask, Some(2.0 / 3.0)).unwrap();
-        assert_eq!((limited.now.median, limited.then.unwrap().median.round()), (1200.0, 800.0));
+        assert_eq!((limited.now.median.round(), limited.then.unwrap().median.round()), (1200.0, 800.0));
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_said_and_makes_it_the_least() {
+        let mut facts = healthy();
+        let table = crate::testing::table(&mut facts);
+        table.has_row_security = true;
+        crate::testing::seen(&mut table.columns)[0].default_calls = vec!["gen_random_uuid".into()];
+        let trials = Trials { table: Some(trial(&[])), ..Trials::default() };
+        let ask = Ask { rows: Some(600_000), ..Ask::default() };
+        let prediction =
+            Prediction::of(&facts, &ask, &diagnose(&facts, &ask, Some(&trials)), Some(&trials)).unwrap();
+        assert_eq!(
+            prediction.said(),
+            "600,000 rows in at least 60 s (60 s to 60 s), 1 connection; not in it: checkpoints, row-level security, \
+             the default of id, where the input lacks it"
+        );
     }
 
     #[test]

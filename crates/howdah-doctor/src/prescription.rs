@@ -1,11 +1,13 @@
 //! Several remedies together: all that can be done about what costs time, or those that somebody wants tried. Shares of single ones
 //! overlap, so that what they come to is measured by a copy that lacks all of these things at once.
 
+use howdah::facts::TableFacts;
 use serde::Serialize;
 
 use crate::attachment::Attachment;
 use crate::finding::Finding;
 use crate::measured::Measured;
+use crate::scale::Scale;
 use crate::sql;
 use crate::trials::TableTrial;
 
@@ -24,18 +26,19 @@ pub struct Prescription {
 
 impl Prescription {
     /// Of what was measured, if nobody chose what is left out, and it is worth anything.
-    pub(crate) fn of(trial: &TableTrial) -> Option<Prescription> {
-        let measured = Prescription::measured(trial).filter(|_| trial.tried.is_empty());
-        measured.filter(|prescription| trial.is_clear(prescription.saved))
+    pub(crate) fn of(trial: &TableTrial, scale: &Scale) -> Option<Prescription> {
+        let is_worth = trial.tried.is_empty() && trial.is_clear(trial.prescription_saved()?);
+        Prescription::measured(trial, scale).filter(|_| is_worth)
     }
 
     /// What was left out together, whatever it is worth.
-    pub(crate) fn measured(trial: &TableTrial) -> Option<Prescription> {
+    pub(crate) fn measured(trial: &TableTrial, scale: &Scale) -> Option<Prescription> {
+        let saved = trial.prescription_saved()?;
         Some(Prescription {
             without: trial.prescribed.iter().map(|attachment| attachment.named(sql::name)).collect(),
-            now: trial.rate_beside_prescription()?,
-            then: trial.prescription_rate()?,
-            saved: trial.prescription_saved()?,
+            now: scale.rate(),
+            then: scale.rate_without(&trial.prescribed, saved),
+            saved: scale.share(&trial.prescribed, saved),
         })
     }
 }
@@ -54,31 +57,50 @@ pub struct Tried {
 
 impl Tried {
     /// Of what was measured, whatever it is worth.
-    pub(crate) fn of(trial: &TableTrial) -> Option<Tried> {
+    pub(crate) fn of(trial: &TableTrial, scale: &Scale) -> Option<Tried> {
         if trial.tried.is_empty() {
             return None;
         }
-        let together = Prescription::measured(trial)?;
-        Some(Tried { ids: trial.tried.clone(), is_clear: trial.is_clear(together.saved), together })
+        let is_clear = trial.is_clear(trial.prescription_saved()?);
+        Some(Tried { ids: trial.tried.clone(), is_clear, together: Prescription::measured(trial, scale)? })
     }
 }
 
 /// What costs time for sure, and can be done without while rows come. The log is not among it: what a crash empties is no remedy
-/// for everybody. Nor are CHECKs, which stay.
-pub(crate) fn removed(findings: &[Finding]) -> Vec<Attachment> {
+/// for everybody. Nor are CHECKs, which stay. Where one index of a table is built after the rows, all are that can be.
+pub(crate) fn removed(findings: &[Finding], table: &TableFacts, trial: &TableTrial) -> Vec<Attachment> {
     let mut removed: Vec<Attachment> = Vec::new();
     for finding in findings.iter().filter(|finding| finding.cost.is_some() && !finding.remedies.is_empty()) {
         let stays = |it: &&Attachment| matches!(it, Attachment::Log | Attachment::Checks);
-        let attachment = finding.attachment.as_ref().filter(|it| !stays(it));
-        if let Some(attachment) = attachment.filter(|it| !removed.contains(it)) {
-            removed.push(attachment.clone());
-        }
+        removed.extend(finding.attachment.as_ref().filter(|it| !stays(it)).cloned());
     }
+    if table.kind == "r" && removed.iter().any(|it| matches!(it, Attachment::Index(_))) {
+        removed.extend(built_afterwards(table, trial));
+    }
+    let mut seen: Vec<Attachment> = Vec::new();
+    removed.retain(|it| {
+        !seen.contains(it) && {
+            seen.push(it.clone());
+            true
+        }
+    });
     removed
+}
+
+/// The indexes that a load can drop and build again: not the keys that others refer to.
+fn built_afterwards(table: &TableFacts, trial: &TableTrial) -> Vec<Attachment> {
+    let is_referred_to = table.references.seen().is_none_or(|references| !references.is_empty());
+    let indexes = table.indexes.seen().into_iter().flatten();
+    let indexes = indexes.filter(|index| !(index.is_key && is_referred_to));
+    let named = indexes.map(|index| Attachment::Index(index.name.clone()));
+    let measured = trial.attachments();
+    named.filter(|index| measured.contains(index)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use howdah::facts::Facts;
+
     use super::*;
     use crate::testing::{healthy, index, seen, table, trial};
     use crate::trials::Trials;
@@ -88,6 +110,20 @@ mod tests {
         Attachment::Index(name.into())
     }
 
+    /// For a load of which nobody said how large it is.
+    fn scale(trial: &TableTrial) -> Scale {
+        let trials = Trials { table: Some(trial.clone()), ..Trials::default() };
+        Scale::of(&healthy(), &Ask::default(), &trials).unwrap()
+    }
+
+    fn prescribed_by(trial: &TableTrial) -> Option<Prescription> {
+        Prescription::of(trial, &scale(trial))
+    }
+
+    fn attempted(trial: &TableTrial) -> Option<Tried> {
+        Tried::of(trial, &scale(trial))
+    }
+
     #[test]
     fn what_costs_for_sure_is_removed_and_what_does_not_stays() {
         let mut facts = healthy();
@@ -95,7 +131,14 @@ mod tests {
         let costs = [(of("a"), 0.2), (of("b"), 0.01), (of("events_pkey"), 0.1)];
         let trials = Trials { table: Some(trial(&costs)), ..Trials::default() };
         let diagnosis = diagnose(&facts, &Ask::default(), Some(&trials));
-        assert_eq!(removed(&diagnosis.findings), [of("a"), of("events_pkey")]);
+        let removed = |facts: &mut Facts| {
+            let trial = trials.table.as_ref().unwrap();
+            removed(&diagnosis.findings, table(facts), trial)
+        };
+        // What is built afterwards is all that can be.
+        assert_eq!(removed(&mut facts), [of("a"), of("events_pkey"), of("b")]);
+        table(&mut facts).kind = "p".into();
+        assert_eq!(removed(&mut facts), [of("a"), of("events_pkey")]);
         // Nothing was measured of them together.
         assert_eq!(diagnosis.prescription, None);
     }
@@ -107,17 +150,17 @@ mod tests {
         measured.prescribed = vec![of("a"), of("b")];
         let without = measured.run_of(&Variant::Prescribed, 0.5);
         measured.runs.extend(without);
-        let prescription = Prescription::of(&measured).unwrap();
+        let prescription = prescribed_by(&measured).unwrap();
         assert_eq!(prescription.without, ["index a", "index b"]);
         assert_eq!(prescription.saved.percent(), "50 % (50 to 50)");
         assert_eq!((prescription.now.median, prescription.then.median), (10_000.0, 20_000.0));
         // All that was left out one by one: that is the copy without anything.
         let mut all = trial(&costs[..2]);
         all.prescribed = vec![of("b"), of("a")];
-        assert_eq!(Prescription::of(&all), None);
+        assert_eq!(prescribed_by(&all), None);
         let bare = all.run_of(&Variant::Bare, 0.4);
         all.runs.extend(bare);
-        assert_eq!(Prescription::of(&all).unwrap().saved.percent(), "60 % (60 to 60)");
+        assert_eq!(prescribed_by(&all).unwrap().saved.percent(), "60 % (60 to 60)");
     }
 
     #[test]
@@ -126,7 +169,7 @@ mod tests {
         measured.prescribed = vec![of("a")];
         let bare = measured.run_of(&Variant::Bare, 0.97);
         measured.runs.extend(bare);
-        assert_eq!(Prescription::of(&measured), None);
+        assert_eq!(prescribed_by(&measured), None);
     }
 
     /// A report on copies that lacked two indexes together, which took so many seconds instead of one.
@@ -163,10 +206,10 @@ mod tests {
         (measured.prescribed, measured.tried) = (vec![of("a"), Attachment::Log], vec!["x".into()]);
         let bare = measured.run_of(&Variant::Bare, 0.9);
         measured.runs.extend(bare);
-        assert_eq!(Tried::of(&measured), None);
+        assert_eq!(attempted(&measured), None);
         let without = measured.run_of(&Variant::Prescribed, 0.6);
         measured.runs.extend(without);
-        let tried = Tried::of(&measured).unwrap();
+        let tried = attempted(&measured).unwrap();
         assert_eq!(
             (tried.together.without, tried.is_clear),
             (vec!["index a".to_owned(), "the log".to_owned()], true)

@@ -56,7 +56,7 @@ impl Report {
             report: NAME,
             howdah_version: env!("CARGO_PKG_VERSION"),
             measured: trials.is_some(),
-            prediction: Prediction::of(&ask, &diagnosis, trials.as_ref()),
+            prediction: Prediction::of(&facts, &ask, &diagnosis, trials.as_ref()),
             ask,
             diagnosis,
             comparison: None,

@@ -3,6 +3,7 @@
 mod batches;
 mod client;
 mod connections;
+mod growth;
 mod log;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub(crate) use batches::Line;
 pub use batches::{BatchPath, BatchRun, BatchTrial};
 pub use client::ClientTrial;
 pub use connections::{ConnectionsRun, ConnectionsTrial};
+pub use growth::{GrowthTrial, Piece};
 pub use log::{LogFile, LogTrial};
 
 /// Everything that was measured.
@@ -138,6 +140,9 @@ pub struct TableTrial {
     pub tried: Vec<String>,
     /// Every run.
     pub runs: Vec<Run>,
+    /// How the time of a row grows with the rows that are there; none: the table has no index, or few rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthTrial>,
 }
 
 impl TableTrial {
@@ -205,17 +210,6 @@ impl TableTrial {
     /// The share of the time that goes without all that is left out together.
     pub fn prescription_saved(&self) -> Option<Measured> {
         self.saved(&self.prescription()?)
-    }
-
-    /// Rows a second without all that is left out together.
-    pub fn prescription_rate(&self) -> Option<Measured> {
-        self.rate_of(&self.prescription()?)
-    }
-
-    /// Rows a second that the whole table takes in the same rounds.
-    pub fn rate_beside_prescription(&self) -> Option<Measured> {
-        let pairs = self.paired(&self.prescription()?);
-        Measured::of(pairs.into_iter().map(|(_, whole)| self.rows as f64 / whole))
     }
 
     /// The share of the time that goes when rows come in `form` instead of in binary.

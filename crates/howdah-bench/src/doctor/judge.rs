@@ -110,9 +110,11 @@ pub(super) fn claimed(report: &Value, claim: Claim, rank: Option<usize>) -> Opti
     }
 }
 
-/// The seconds that the report says the load takes as things are.
+/// The seconds that the report says the load takes as things are: none, where it says that it takes longer since something could
+/// not be measured.
 pub(super) fn predicted(report: &Value) -> Option<f64> {
-    report["prediction"]["now"]["median"].as_f64()
+    let prediction = &report["prediction"];
+    prediction["without"].is_null().then(|| prediction["now"]["median"].as_f64())?
 }
 
 /// A share of a load's time below which nothing is a finding.

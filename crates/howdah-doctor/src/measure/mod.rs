@@ -7,6 +7,7 @@ mod client;
 mod commit;
 mod connections;
 mod decoding;
+mod growth;
 mod log;
 mod network;
 mod place;
@@ -127,6 +128,8 @@ fn table_of(facts: &Facts) -> Option<&TableFacts> {
 const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
 /// The same where somebody wants to know what these things come to.
 const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
+/// Of the time, what goes to a copy that grows, before the others get their shares. It is not logged.
+const GROWTH: f64 = 0.15;
 
 /// What statements of several sizes are measured for.
 const BATCH_SIZE: &str = "how many rows a statement should have";
@@ -155,9 +158,11 @@ async fn measure_table(
     let client = connection.client();
     let for_batches = if watches_programs { BATCHES } else { 0.0 };
     let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
-    let [most, part, rest] = shares.map(|share| limits.share(share * (1.0 - for_batches)));
+    let slower = limits.share(GROWTH);
+    let left = Limits { seconds: limits.seconds - slower.seconds, ..*limits };
+    let [most, part, rest] = shares.map(|share| left.share(share * (1.0 - for_batches)));
     let name = format!("the table {}", sql::table(table));
-    let mut scratch = match table::prepare(client, facts, table, &most, tell).await? {
+    let mut scratch = match table::prepare(client, facts, table, &most, watches_programs, tell).await? {
         Ok(scratch) => scratch,
         Err(why) => {
             trials.leave_out(&name, why);
@@ -175,7 +180,11 @@ async fn measure_table(
     let findings = diagnose(facts, &Ask::default(), Some(trials)).findings;
     let (prescribed, what) = match attempt {
         Some(attempt) => (scratch.possible(attempt.left_out(&findings)), "what was to be tried"),
-        None => (prescription::removed(&findings), "all of it together"),
+        None => {
+            let trial = trials.table.as_ref();
+            let removed = trial.map(|trial| prescription::removed(&findings, table, trial));
+            (removed.unwrap_or_default(), "all of it together")
+        }
     };
     let tried = attempt.map(|attempt| attempt.ids.clone()).unwrap_or_default();
     if prescribed.is_empty() && attempt.is_some() {
@@ -190,6 +199,12 @@ async fn measure_table(
         }
     }
     trials.not_measured.append(&mut scratch.not_measured);
+    if let Some(trial) = trials.table.as_mut().filter(|_| scratch.grows()) {
+        match growth::measure(target, connection, &scratch, &slower, tell).await? {
+            Ok(growth) => trial.growth = Some(growth),
+            Err(why) => trials.leave_out("how a table's growth slows rows down", why),
+        }
+    }
     if watches_programs {
         let part = limits.share(for_batches);
         match batches::measure(target, connection, facts, &scratch, (&rows, text), &part, tell).await? {

@@ -72,7 +72,8 @@ pub(super) struct Sample {
     pub(super) wide: Vec<String>,
 }
 
-/// Reads runs of neighbours from several places of the table, of some `most` bytes together: in their order, as they came.
+/// Reads runs of neighbours from several places of the table, of some `most` bytes together: in their order, as they came, or
+/// sorted by the columns `order`.
 ///
 /// # Errors
 /// The server refuses, or the connection is lost.
@@ -80,12 +81,13 @@ pub(super) async fn read(
     client: &Client,
     table: &TableFacts,
     most: f64,
+    order: &[String],
 ) -> Result<Sample, tokio_postgres::Error> {
     // Rows and parents are of one moment, and rows come in one order.
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL synchronize_seqscans = off;
                  SET LOCAL max_parallel_workers_per_gather = 0";
     client.batch_execute(begin).await?;
-    let read = read_within(client, table, most).await;
+    let read = read_within(client, table, most, order).await;
     client.batch_execute("ROLLBACK").await?;
     read
 }
@@ -94,16 +96,15 @@ async fn read_within(
     client: &Client,
     table: &TableFacts,
     most: f64,
+    order: &[String],
 ) -> Result<Sample, tokio_postgres::Error> {
-    let columns = table.columns.seen().into_iter().flatten();
-    let columns: Vec<String> =
-        columns.filter(|column| !column.is_generated).map(|column| column.name.clone()).collect();
+    let columns = filled(table);
     let parts = parts(client, table, most).await?;
     let from = |list: &str, condition: &str| {
         let selects = parts.iter().map(|part| format!("(SELECT {list} FROM {part}{condition})"));
         selects.collect::<Vec<_>>().join(" UNION ALL ")
     };
-    let select = from(&quoted(&columns), "");
+    let select = sorted(&from(&quoted(&columns), ""), order);
     let rows = copy_out(client, &select, columns, most * 2.0).await?;
     let mut forms = Vec::new();
     for (variant, form) in [(Variant::Text, Form::Text), (Variant::Csv, Form::Csv)] {
@@ -123,6 +124,20 @@ async fn read_within(
     }
     let wide = wide(client, table, &from).await?;
     Ok(Sample { rows, forms, parents, wide })
+}
+
+/// The rows of `select` in order, or as they come where there is none.
+fn sorted(select: &str, order: &[String]) -> String {
+    match order {
+        [] => select.to_owned(),
+        order => format!("SELECT * FROM ({select}) AS r ORDER BY {}", quoted(order)),
+    }
+}
+
+/// The columns that rows bring.
+fn filled(table: &TableFacts) -> Vec<String> {
+    let columns = table.columns.seen().into_iter().flatten();
+    columns.filter(|column| !column.is_generated).map(|column| column.name.clone()).collect()
 }
 
 /// Columns of which `pglz` compresses wide values of new rows: where rows that are there are wide. How long a value is before that
@@ -162,6 +177,17 @@ const WIDE: u32 = 2000;
 /// The share of rows whose values have to be wide.
 const MANY: f64 = 0.1;
 
+/// How many pages a table has.
+///
+/// # Errors
+/// The server refuses to say, or the connection is lost.
+pub(super) async fn pages(client: &Client, relation: &str) -> Result<f64, tokio_postgres::Error> {
+    let pages = format!(
+        "SELECT pg_catalog.pg_relation_size({relation}::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::int8"
+    );
+    Ok(question::number(client, &pages).await?.unwrap_or(0.0))
+}
+
 /// What stands behind FROM for each place.
 async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<String>, tokio_postgres::Error> {
     let name = sql::table(table);
@@ -169,10 +195,7 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
         return Ok(vec![format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")]);
     }
     let relation = sql::relation(&table.schema, &table.name);
-    let pages = format!(
-        "SELECT pg_catalog.pg_relation_size({relation}::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::int8"
-    );
-    let pages = question::number(client, &pages).await?.unwrap_or(0.0);
+    let pages = pages(client, &relation).await?;
     // Large values lie elsewhere, so that few pages hold much.
     let share = most / table.bytes_now().max(1.0);
     let wanted = (pages * share).ceil();
@@ -187,6 +210,27 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
             format!("{name} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'")
         })
         .collect())
+}
+
+/// The rows that lie in these pages of a table, sorted by the columns `order`.
+///
+/// # Errors
+/// The server refuses, or the connection is lost.
+pub(super) async fn of_pages(
+    client: &Client,
+    table: &TableFacts,
+    pages: std::ops::Range<f64>,
+    order: &[String],
+) -> Result<Rows, tokio_postgres::Error> {
+    let columns = filled(table);
+    let of = format!(
+        "SELECT {} FROM {} WHERE ctid >= '({:.0},0)' AND ctid < '({:.0},0)'",
+        quoted(&columns),
+        sql::table(table),
+        pages.start,
+        pages.end
+    );
+    copy_out(client, &sorted(&of, order), columns, f64::INFINITY).await
 }
 
 /// All rows of `sql`, or the first of them that make `most` bytes. The server sends each in a message of its own.
@@ -307,7 +351,9 @@ impl Rows {
         if sender > 0 && self.form == Form::Binary {
             sink.feed(Bytes::from_static(HEADER)).await?;
         }
-        for message in self.messages.iter().skip(sender).step_by(senders) {
+        // Neighbours go together, as in a part of a load.
+        let each = self.messages.len().div_ceil(senders);
+        for message in self.messages.iter().skip(sender * each).take(each) {
             sink.feed(message.bytes.clone()).await?;
         }
         if self.form == Form::Binary {

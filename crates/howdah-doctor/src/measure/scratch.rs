@@ -22,14 +22,15 @@ use crate::trials::NotMeasured;
 pub(super) struct Scratch<'s> {
     table: &'s TableFacts,
     sample: Sample,
+    /// The columns by which rows are sorted before they are sent; none: they come as they lie there.
+    order: Vec<String>,
     place: Place,
     /// Tells our names from others'.
     token: String,
     reloptions: Option<String>,
     /// Why rows of copies are not logged, where they are not.
     without_log: Option<&'static str>,
-    /// The index in the table, and how it goes from the copy.
-    indexes: Vec<(String, String)>,
+    indexes: Vec<CopiedIndex>,
     /// What copies have, and can be without.
     pub(super) attachments: Vec<Attachment>,
     /// What a copy lacks that is to lack several things together.
@@ -51,6 +52,16 @@ const INDEXES: &str = "
 
 type ListedIndex = (String, Option<String>, String);
 
+/// An index of the table, and the one that copies have in its place.
+struct CopiedIndex {
+    /// Its name in the table.
+    name: String,
+    /// How it goes from the copy.
+    drop: String,
+    /// How the list goes into it that rows first went to, if it has one.
+    settle: Option<String>,
+}
+
 impl<'s> Scratch<'s> {
     /// Finds out where copies can be made, and which attachments they have then.
     ///
@@ -61,9 +72,15 @@ impl<'s> Scratch<'s> {
         facts: &Facts,
         table: &'s TableFacts,
         sample: Sample,
+        order: Vec<String>,
     ) -> Result<Result<Scratch<'s>, String>, Error> {
-        let planned = plan(client, facts, table, sample).await;
+        let planned = plan(client, facts, table, sample, order).await;
         answered(planned)
+    }
+
+    /// The columns by which rows are sorted before they are sent.
+    pub(super) fn order(&self) -> &[String] {
+        &self.order
     }
 
     /// The table that is copied.
@@ -160,13 +177,14 @@ impl<'s> Scratch<'s> {
         for attachment in &self.attachments {
             match attachment {
                 Attachment::Index(name) if !has(attachment) => {
-                    let drop = self.indexes.iter().find(|(index, _)| index == name);
-                    client.batch_execute(drop.map_or("", |(_, drop)| drop)).await?;
+                    let copied = self.indexes.iter().find(|copied| copied.name == *name);
+                    client.batch_execute(copied.map_or("", |copied| &copied.drop)).await?;
                 }
                 Attachment::ForeignKey(_) if has(attachment) => {
                     self.add_foreign_key(client, attachment).await?
                 }
-                Attachment::Trigger(_) if has(attachment) => self.add_trigger(client, attachment).await?,
+                // One that is disabled is still there: before a row, it keeps rows from going in by the thousand.
+                Attachment::Trigger(_) => self.add_trigger(client, attachment, has(attachment)).await?,
                 Attachment::Checks if !has(attachment) => self.drop_checks(client).await?,
                 _ if !has(attachment) => self.alter_without(client, attachment).await?,
                 _ => {}
@@ -185,9 +203,53 @@ impl<'s> Scratch<'s> {
             // They would wait for a commit that never comes.
             client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?;
         }
+        self.settle(client, has).await?;
         let seconds = began.elapsed().as_secs_f64();
         let after = number(client, LOG_POSITION).await?.unwrap_or(0.0);
         Ok((seconds, after - before))
+    }
+
+    /// Makes a copy with columns, indexes and CHECKs that is not logged, has `fill` do something with it, and takes all of it back.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub(super) async fn grow<T>(
+        &self,
+        client: &Client,
+        fill: impl AsyncFnOnce(&str) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, tokio_postgres::Error> {
+        client.batch_execute("BEGIN READ WRITE").await?;
+        let done = match self.create(client, true).await {
+            Ok(()) => fill(&self.named("copy")).await,
+            Err(error) => Err(error),
+        };
+        let ended = client.batch_execute("ROLLBACK").await;
+        let done = done?;
+        ended?;
+        Ok(done)
+    }
+
+    /// Has entries that wait in a list go into those indexes that the copy `has`: a load cannot leave all of them there.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub(super) async fn settle(
+        &self,
+        client: &Client,
+        has: impl Fn(&Attachment) -> bool,
+    ) -> Result<(), tokio_postgres::Error> {
+        for copied in self.indexes.iter().filter(|copied| has(&Attachment::Index(copied.name.clone()))) {
+            if let Some(settle) = &copied.settle {
+                client.batch_execute(settle).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a copy can take all rows of the table, and gets slower by that: it has indexes, the table has pages of its own, and
+    /// the copy need be neither logged nor temporary.
+    pub(super) fn grows(&self) -> bool {
+        !self.indexes.is_empty() && self.table.kind == "r" && self.place != Place::Temporary
     }
 
     /// A scratch thing's name, as SQL takes it.
@@ -247,6 +309,7 @@ async fn plan<'s>(
     facts: &Facts,
     table: &'s TableFacts,
     sample: Sample,
+    order: Vec<String>,
 ) -> Result<Scratch<'s>, tokio_postgres::Error> {
     let regclass = format!("{}::pg_catalog.regclass", sql::relation(&table.schema, &table.name));
     let place = Place::find(client, table).await?;
@@ -267,6 +330,7 @@ async fn plan<'s>(
     let mut scratch = Scratch {
         table,
         sample,
+        order,
         place,
         token: format!("{:08x}", fastrand::u32(..)),
         reloptions,
@@ -311,7 +375,8 @@ impl Scratch<'_> {
                     let found = originals.iter().zip(&copies).find(|(original, _)| original.0 == *name);
                     match found.filter(|_| is_alike) {
                         Some((_, (index, constraint, _))) => {
-                            self.indexes.push((name.clone(), self.drop_index(index, constraint.as_deref())));
+                            let (index, constraint) = (index.clone(), constraint.clone());
+                            self.indexes.push(self.copied(name, &index, constraint.as_deref()));
                             None
                         }
                         None => Some("the copy's indexes cannot be told apart".to_owned()),
@@ -327,15 +392,19 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    fn drop_index(&self, index: &str, constraint: Option<&str>) -> String {
-        let copy = self.named("copy");
-        match constraint {
-            Some(constraint) => format!("ALTER TABLE {copy} DROP CONSTRAINT {}", quote(constraint)),
-            None => {
-                let schema = self.place.schema(&self.token);
-                format!("DROP INDEX {schema}.{}", quote(index))
+    /// The index of the table `name`, which copies have as `index`.
+    fn copied(&self, name: &str, index: &str, constraint: Option<&str>) -> CopiedIndex {
+        let index = format!("{}.{}", self.place.schema(&self.token), quote(index));
+        let drop = match constraint {
+            Some(constraint) => {
+                format!("ALTER TABLE {} DROP CONSTRAINT {}", self.named("copy"), quote(constraint))
             }
-        }
+            None => format!("DROP INDEX {index}"),
+        };
+        let mut originals = self.table.indexes.seen().into_iter().flatten();
+        let has_list = originals.any(|original| original.name == name && original.has_pending_list);
+        let settle = format!("SELECT pg_catalog.gin_clean_pending_list({})", quote_literal(&index));
+        CopiedIndex { name: name.to_owned(), drop, settle: has_list.then_some(settle) }
     }
 
     /// Makes or takes the thing, and forgets it again. Returns why that does not work.
@@ -347,7 +416,7 @@ impl Scratch<'_> {
         client.batch_execute("SAVEPOINT attached").await?;
         let done = match attachment {
             Attachment::ForeignKey(_) => self.add_foreign_key(client, attachment).await,
-            Attachment::Trigger(_) => self.add_trigger(client, attachment).await,
+            Attachment::Trigger(_) => self.add_trigger(client, attachment, false).await,
             it if it.is_storage() => self.alter_without(client, attachment).await,
             _ => Ok(()),
         };

@@ -88,7 +88,7 @@ impl<'t> Looks<'t> {
             Err(why) => looks.leave_out("commits", &why),
         }
         let Some(of) = table_of(facts) else { return Ok(looks) };
-        match table::prepare(client, facts, of, limits, tell).await? {
+        match table::prepare(client, facts, of, limits, false, tell).await? {
             Ok(mut scratch) => match shorten(client, &mut scratch, limits).await? {
                 Ok(()) => looks.scratch = Some(scratch),
                 Err(why) => looks.leave_out("rows", &why),

@@ -13,6 +13,7 @@ use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS, round, variants};
 use super::{Limits, decoding, sample};
 use crate::attachment::{Attachment, Variant};
 use crate::figures;
+use crate::rules::sorted_by;
 use crate::trials::{FEWEST_ROUNDS, Run, TableTrial, is_all};
 
 /// Rows of a run take this many bytes at least.
@@ -22,7 +23,7 @@ const FEWEST_ROWS: u64 = 1000;
 /// Bytes of log for a byte that is sent.
 const LOG_PER_BYTE: f64 = 2.5;
 
-/// Reads rows of the table, and plans copies of it.
+/// Reads rows of the table, and plans copies of it. Programs send rows as they come, and loads sort them where that pays.
 ///
 /// # Errors
 /// The connection is lost. `Ok(Err)`: it cannot be measured.
@@ -31,6 +32,7 @@ pub(super) async fn prepare<'t>(
     facts: &Facts,
     table: &'t TableFacts,
     limits: &Limits,
+    is_of_programs: bool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Result<Scratch<'t>, String>, Error> {
     if !matches!(table.kind.as_str(), "r" | "p") {
@@ -42,14 +44,15 @@ pub(super) async fn prepare<'t>(
     let turns = Attachment::all_of(table).len() as f64 + 6.0;
     let most = (limits.bytes / (ROUNDS * turns * LOG_PER_BYTE)).clamp(LEAST, MOST);
     tell("reading rows of the table");
-    let sample = match answered(sample::read(client, table, most).await)? {
+    let order = if is_of_programs { Vec::new() } else { load_order(table) };
+    let sample = match answered(sample::read(client, table, most, &order).await)? {
         Ok(sample) => sample,
         Err(why) => return Ok(Err(why)),
     };
     if let Some(why) = too_few(sample.rows.count, sample.rows.bytes) {
         return Ok(Err(why));
     }
-    let mut scratch = match Scratch::plan(client, facts, table, sample).await? {
+    let mut scratch = match Scratch::plan(client, facts, table, sample, order).await? {
         Ok(scratch) => scratch,
         Err(why) => return Ok(Err(why)),
     };
@@ -59,6 +62,12 @@ pub(super) async fn prepare<'t>(
         Err(why) => Err(why),
     };
     Ok(kept.map(|()| scratch))
+}
+
+/// The columns by which a load sorts the rows of a part.
+fn load_order(table: &TableFacts) -> Vec<String> {
+    let columns = sorted_by(table).into_iter().flat_map(|index| &index.columns);
+    columns.map_while(Clone::clone).collect()
 }
 
 /// Why no rows of the table can be led into a copy, whatever they are.

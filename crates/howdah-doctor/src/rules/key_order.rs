@@ -1,6 +1,6 @@
 //! The order in which rows come to an index, and whether it stays in memory.
 
-use howdah::facts::{IndexFacts, TableFacts, Unseen};
+use howdah::facts::{ColumnFacts, IndexFacts, TableFacts, Unseen};
 
 use super::index::{indexes, named};
 use crate::case::Case;
@@ -43,12 +43,59 @@ const RANDOM_KEYS: [&str; 2] = ["gen_random_uuid", "uuid_generate_v4"];
 /// The rest is for the table, and for others.
 const SHARE_OF_MEMORY: f64 = 0.75;
 
-/// Whether rows come to the index in random order; `None`: nobody knows.
-fn is_random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Option<bool> {
+/// The column by which the index is ordered first.
+fn leading<'t>(table: &'t TableFacts, index: &IndexFacts) -> Option<&'t ColumnFacts> {
     let leading = index.columns.first()?.as_deref();
-    let columns = table.columns.seen()?;
-    let column = columns.iter().find(|column| Some(column.name.as_str()) == leading)?;
-    if column.default_calls.iter().any(|call| RANDOM_KEYS.contains(&call.as_str())) {
+    table.columns.seen()?.iter().find(|column| Some(column.name.as_str()) == leading)
+}
+
+fn gets_random_keys(column: &ColumnFacts) -> bool {
+    column.default_calls.iter().any(|call| RANDOM_KEYS.contains(&call.as_str()))
+}
+
+/// Whether entries come to the index in random order for sure, however small it is.
+pub(crate) fn comes_in_random_order(table: &TableFacts, index: &IndexFacts) -> bool {
+    let is_unordered = |column: &ColumnFacts| {
+        gets_random_keys(column) || column.correlation.is_some_and(|correlation| correlation.abs() < NO_ORDER)
+    };
+    index.method == "btree" && leading(table, index).is_some_and(is_unordered)
+}
+
+/// Types by whose values a load sorts.
+const SORTABLE: [&str; 17] = [
+    "smallint",
+    "integer",
+    "bigint",
+    "money",
+    "date",
+    "time",
+    "real",
+    "double",
+    "numeric",
+    "text",
+    "character",
+    "boolean",
+    "oid",
+    "uuid",
+    "bytea",
+    "macaddr",
+    "timestamp",
+];
+
+/// The index in whose order a load sends the rows of a part: the largest to which they come in random order.
+pub(crate) fn sorted_by(table: &TableFacts) -> Option<&IndexFacts> {
+    let indexes = table.indexes.seen()?.iter().filter(|index| {
+        let is_sortable =
+            |column: &ColumnFacts| SORTABLE.iter().any(|known| column.r#type.starts_with(known));
+        comes_in_random_order(table, index) && leading(table, index).is_some_and(is_sortable)
+    });
+    indexes.max_by(|a, b| a.bytes.total_cmp(&b.bytes))
+}
+
+/// Whether rows come to the index in random order, and it is large enough for that to matter; `None`: nobody knows.
+fn is_random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Option<bool> {
+    let column = leading(table, index)?;
+    if gets_random_keys(column) {
         return Some(true);
     }
     let is_readable = table.rights.iter().any(|right| right == "SELECT") || case.facts.session.is_superuser;
@@ -80,10 +127,8 @@ fn random_key(case: &Case<'_>) -> Judged {
 }
 
 fn random(case: &Case<'_>, table: &TableFacts, index: &IndexFacts) -> Finding {
-    let leading = index.columns.first().cloned().flatten().unwrap_or_default();
-    let column =
-        table.columns.seen().and_then(|columns| columns.iter().find(|column| column.name == leading));
-    let (on, name) = (sql::table(table), sql::name(&leading));
+    let column = leading(table, index);
+    let (on, name) = (sql::table(table), sql::name(column.map_or("", |column| &column.name)));
     let mut finding =
         Finding::new(Severity::Costs, Basis::Known, format!("rows come to {} in random order", named(index)))
             .seen(format!("{}, led by {name}", bytes(index.bytes)));

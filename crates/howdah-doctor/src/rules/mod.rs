@@ -25,6 +25,7 @@ mod watch;
 
 use crate::rule::Rule;
 
+pub(crate) use key_order::{comes_in_random_order, sorted_by};
 pub(crate) use measured::{CHECKS_COST, INDEX_COST, LOG_COST};
 pub(crate) use toast::TOAST;
 

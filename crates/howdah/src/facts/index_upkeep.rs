@@ -54,11 +54,16 @@ impl IndexUpkeep {
     /// Seconds of a load that drops them and builds them again.
     #[must_use]
     pub fn rebuilt_s(&self) -> f64 {
+        START + self.brought * (ROW + self.staying as f64 * KEY_ENTRY) / 1e6 + self.building_s()
+    }
+
+    /// Seconds of them in which they are built again.
+    #[must_use]
+    pub fn building_s(&self) -> f64 {
         let [keys, indexes, foreign_keys] =
             [self.keys, self.indexes, self.foreign_keys].map(|count| count as f64);
-        let rows = self.brought * (ROW + self.staying as f64 * KEY_ENTRY);
         let row = keys * KEY_BUILT + indexes * BUILT + foreign_keys * COMPARED;
-        START + (rows + (self.held + self.brought) * row) / 1e6 + (keys + indexes + foreign_keys) * FIXED
+        (self.held + self.brought) * row / 1e6 + (keys + indexes + foreign_keys) * FIXED
     }
 
     /// How many times as fast the load is that builds them again; below 1 where it is slower.

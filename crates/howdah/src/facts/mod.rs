@@ -4,8 +4,10 @@
 mod columns;
 mod constraints;
 mod fact;
+mod index_memory;
 mod index_upkeep;
 mod indexes;
+mod load_start;
 mod place;
 mod programs;
 mod replication;
@@ -24,8 +26,10 @@ use crate::error::{Error, ErrorKind};
 pub use columns::{ColumnFacts, SequenceFacts};
 pub use constraints::{CheckFacts, ForeignKeyFacts, TriggerFacts};
 pub use fact::{Fact, Unseen};
+pub use index_memory::IndexMemory;
 pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
+pub use load_start::load_start_s;
 pub use place::DiskFacts;
 pub use programs::{
     ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,

@@ -128,6 +128,12 @@ fn what_costs_time_is_found_first_and_what_does_not_is_said() {
     ] {
         assert!(names.iter().any(|name| name == variant), "{variant}: {names:?}");
     }
+    // One more copy showed what becomes of a row among many: a whole table goes into it, in pieces.
+    let growth = &table["growth"];
+    let pieces = growth["pieces"].as_array().unwrap();
+    assert!(pieces.len() >= 12, "{growth:#}");
+    let rows = pieces.iter().map(|piece| piece["rows"].as_u64().unwrap()).sum::<u64>();
+    assert!((15_000..=20_000).contains(&rows), "{growth:#}");
     assert!(report["trials"]["network"]["round_trips"].as_array().unwrap().len() >= 5);
     assert!(report["trials"]["network"]["upload"].as_f64().unwrap() > 1e6);
     assert_eq!(report["trials"]["client"]["seconds"].as_array().unwrap().len(), 5);

@@ -39,23 +39,27 @@ impl Scratch<'_> {
             .await
     }
 
-    /// Makes a trigger of the same kind whose function does nothing.
+    /// Makes a trigger of the same kind whose function does nothing, and which is not even called unless it is enabled.
     pub(super) async fn add_trigger(
         &self,
         client: &Client,
         attachment: &Attachment,
+        is_enabled: bool,
     ) -> Result<(), tokio_postgres::Error> {
         let triggers = self.table.triggers.seen().into_iter().flatten().enumerate();
         let mut triggers =
             triggers.filter(|(_, trigger)| *attachment == Attachment::Trigger(trigger.name.clone()));
         let Some((at, trigger)) = triggers.next() else { return Ok(()) };
-        let function = self.named(&format!("nothing_{at}"));
+        let (function, copy) = (self.named(&format!("nothing_{at}")), self.named("copy"));
+        let disable = match is_enabled {
+            true => String::new(),
+            false => format!("; ALTER TABLE {copy} DISABLE TRIGGER nothing_{at}"),
+        };
         client
             .batch_execute(&format!(
                 "CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS 'begin return new; end';
-                 CREATE TRIGGER nothing_{at} {} ON {}{} EXECUTE FUNCTION {function}()",
+                 CREATE TRIGGER nothing_{at} {} ON {copy}{} EXECUTE FUNCTION {function}(){disable}",
                 event(trigger),
-                self.named("copy"),
                 referencing(trigger)
             ))
             .await
