@@ -11,6 +11,13 @@ pub struct SettingBefore {
     pub value: Option<String>,
 }
 
+impl SettingBefore {
+    /// As it stands once ALTER SYSTEM has set it so.
+    pub(crate) fn to((name, value): &(String, String)) -> SettingBefore {
+        SettingBefore { name: name.clone(), value: Some(value.clone()) }
+    }
+}
+
 /// Whoever owns a server, and alone may try settings on it. What stood before is written down where a program that is killed
 /// leaves it.
 pub trait Owner {

@@ -153,7 +153,7 @@ mod tests {
         let prescription = prescribed_by(&measured).unwrap();
         assert_eq!(prescription.without, ["index a", "index b"]);
         assert_eq!(prescription.saved.percent(), "50 % (50 to 50)");
-        assert_eq!((prescription.now.median, prescription.then.median), (10_000.0, 20_000.0));
+        assert_eq!((prescription.now.median.round(), prescription.then.median.round()), (10_000.0, 20_000.0));
         // All that was left out one by one: that is the copy without anything.
         let mut all = trial(&costs[..2]);
         all.prescribed = vec![of("b"), of("a")];

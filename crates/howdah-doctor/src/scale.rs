@@ -1,6 +1,6 @@
 //! From copies of the table to the load that is to come: it begins, its rows come to those that are there, and indexes grow.
 
-use howdah::facts::{Facts, IndexMemory, TableFacts, load_start_s};
+use howdah::facts::{FRESH_BYTE_S, Facts, IndexFacts, IndexMemory, TableFacts, load_start_s};
 
 use crate::attachment::Attachment;
 use crate::case::Ask;
@@ -15,6 +15,8 @@ pub(crate) struct Scale {
     copied: Measured,
     /// What is added since there are more rows.
     added: Measured,
+    /// What is added since nothing that the load fills was filled before.
+    fresh: f64,
     /// Rows that come: none, where nobody said how many.
     brought: f64,
     /// Seconds of the load beside its rows.
@@ -35,10 +37,8 @@ impl Scale {
             Measured { median: 1.0 / rate.median, low: 1.0 / rate.high, high: 1.0 / rate.low, ..rate };
         let (held, brought) = (table.rows.unwrap_or(0.0).max(0.0), ask.rows_to_come().unwrap_or(0) as f64);
         let parts = parts(trial);
-        let growth = trial.growth.as_ref().filter(|_| !parts.is_empty());
-        let grown = growth.and_then(|growth| growth.added(trial.rows as f64, held, brought));
+        let grown = grown(trial, copied, &parts, held, brought);
         let missing = memory(facts, table).map_or(0.0, |memory| memory.missing_s(held, brought));
-        let grown = grown.unwrap_or(NOTHING);
         let added = Measured {
             median: grown.median + missing,
             low: grown.low,
@@ -47,7 +47,8 @@ impl Scale {
             rounds: grown.rounds,
         };
         let round_trip = trials.network.as_ref().and_then(NetworkTrial::round_trip).unwrap_or(0.0);
-        Some(Scale { copied, added, brought, start_s: load_start_s(round_trip), parts })
+        let fresh = FRESH_BYTE_S * trial.bytes as f64 / trial.rows.max(1) as f64;
+        Some(Scale { copied, added, fresh, brought, start_s: load_start_s(round_trip), parts })
     }
 
     /// Rows a second without the beginning, of a table that has all.
@@ -59,7 +60,7 @@ impl Scale {
     pub(crate) fn rate_without(&self, attachments: &[Attachment], share: Measured) -> Measured {
         let left = 1.0 - self.part(attachments);
         let at = |copied: f64, share: f64, added: f64| {
-            1.0 / (copied * (1.0 - share) + added * left).max(f64::MIN_POSITIVE)
+            1.0 / (copied * (1.0 - share) + added * left + self.fresh).max(f64::MIN_POSITIVE)
         };
         Measured {
             median: at(self.copied.median, share.median, self.added.median),
@@ -75,11 +76,21 @@ impl Scale {
         let part = self.part(attachments);
         let copied = self.copied.median;
         let start = if self.brought > 0.0 { self.start_s / self.brought } else { 0.0 };
-        let at = |share: f64, added: f64| (share * copied + part * added) / (copied + added + start);
-        let ends = [self.added.low, self.added.median, self.added.high];
-        let all = ends.into_iter().flat_map(|added| [at(share.low, added), at(share.high, added)]);
-        let (low, high) = all.fold((share.low, share.high), |(low, high), it| (low.min(it), high.max(it)));
-        Measured { median: at(share.median, self.added.median), low, high, rounds: share.rounds }
+        let at = |share: f64, added: f64, fresh: f64| {
+            (share * copied + part * added) / (copied + added + fresh + start)
+        };
+        let mut ends = vec![share.low, share.high];
+        for added in [self.added.low, self.added.median, self.added.high] {
+            for fresh in [0.0, self.fresh] {
+                ends.extend([at(share.low, added, fresh), at(share.high, added, fresh)]);
+            }
+        }
+        Measured {
+            median: at(share.median, self.added.median, self.fresh),
+            low: ends.iter().copied().fold(f64::INFINITY, f64::min),
+            high: ends.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            rounds: share.rounds,
+        }
     }
 
     /// Seconds that a row takes, and that it takes in a copy, if that is much less.
@@ -94,6 +105,25 @@ impl Scale {
     }
 }
 
+/// Seconds that a row takes more among many rows. The copy that grew has neither foreign keys nor triggers, which take as long as
+/// they took in other copies.
+fn grown(
+    trial: &TableTrial,
+    copied: Measured,
+    parts: &[(Attachment, f64)],
+    held: f64,
+    brought: f64,
+) -> Measured {
+    let growth = trial.growth.as_ref().filter(|_| !parts.is_empty() && held + brought > trial.rows as f64);
+    let Some(row) = growth.and_then(|growth| growth.row_s(held, brought)) else { return NOTHING };
+    let is_lacking = |it: &Attachment| matches!(it, Attachment::ForeignKey(_) | Attachment::Trigger(_));
+    let lacking = trial.attachments().into_iter().filter(is_lacking);
+    let costs = lacking.filter_map(|it| trial.cost(&it)).map(|cost| cost.median.max(0.0));
+    let copied = copied.median * (1.0 - costs.sum::<f64>().min(1.0));
+    let added = |row: f64| (row - copied).max(0.0);
+    Measured { median: added(row.median), low: added(row.low), high: added(row.high), rounds: row.rounds }
+}
+
 /// What is added is the indexes' doing, each as far as it costs anything: nobody measured them one by one among many rows.
 fn parts(trial: &TableTrial) -> Vec<(Attachment, f64)> {
     let indexes = trial.attachments().into_iter().filter(|it| matches!(it, Attachment::Index(_)));
@@ -103,17 +133,22 @@ fn parts(trial: &TableTrial) -> Vec<(Attachment, f64)> {
     if all <= 0.0 { Vec::new() } else { costs.into_iter().map(|(index, cost)| (index, cost / all)).collect() }
 }
 
-/// The indexes whose entries come in random order, but for that by which a load sorts: it needs each page once a part.
+/// How much larger an index gets that is filled in random order than one that was built from all rows.
+const LOOSE: f64 = 1.3;
+
+/// The indexes whose entries come in random order, which those of a GIN index always do. A load sorts by the largest of the others,
+/// so that a row needs hardly a page of that one; pages of those that are smaller than others are needed more often, and stay.
 fn memory(facts: &Facts, table: &TableFacts) -> Option<IndexMemory> {
     let rows = table.rows.filter(|rows| *rows > 0.0)?;
     let room = facts.setting("shared_buffers")?.bytes()?;
+    let is_random = |index: &&IndexFacts| index.method == "gin" || comes_in_random_order(table, index);
+    let random = || table.indexes.seen().into_iter().flatten().filter(is_random);
     let sorted_by = sorted_by(table).map(|index| &index.name);
-    let others = table.indexes.seen()?.iter().filter(|index| Some(&index.name) != sorted_by);
-    let random = others.filter(|index| comes_in_random_order(table, index));
-    let sizes: Vec<f64> = random.map(|index| index.bytes / rows).collect();
-    let bytes_per_row: f64 = sizes.iter().sum();
-    let largest_per_row = sizes.into_iter().fold(0.0, f64::max);
-    (bytes_per_row > 0.0).then_some(IndexMemory { bytes_per_row, largest_per_row, room })
+    let others = || random().filter(|index| Some(&index.name) != sorted_by).map(|index| index.bytes);
+    let largest = others().fold(0.0, f64::max);
+    let bytes_per_row = random().map(|index| index.bytes).sum::<f64>() * LOOSE / rows;
+    let pages_per_row = others().sum::<f64>() / largest;
+    (largest > 0.0).then_some(IndexMemory { bytes_per_row, pages_per_row, room })
 }
 
 #[cfg(test)]
@@ -134,7 +169,7 @@ mod tests {
         let piece = |at: u32| {
             let (first, last) = (f64::from(at) * 1e4, f64::from(at + 1) * 1e4);
             let log = |rows: f64| if rows > 0.0 { rows * rows.log2() } else { 0.0 };
-            Piece { rows: 10_000, seconds: 0.5 + ((log(last) - log(first)) / 1e4 - 1e4_f64.log2()) * 0.1 }
+            Piece { rows: 10_000, seconds: 1.0 + ((log(last) - log(first)) / 1e4 - 1e4_f64.log2()) * 0.1 }
         };
         copies.growth = Some(GrowthTrial { pieces: (0..50).map(piece).collect() });
         Trials { table: Some(copies), ..Trials::default() }

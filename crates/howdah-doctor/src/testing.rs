@@ -229,7 +229,8 @@ pub(crate) fn statements(finding: &Finding, at: usize) -> String {
     }
 }
 
-/// Seven rounds in which each attachment costs its share of the time, and nothing wavers: 10,000 rows in a second.
+/// Seven rounds in which each attachment costs its share of the time, and nothing wavers: 10,000 rows in a second, of next to no
+/// bytes.
 pub(crate) fn trial(costs: &[(Attachment, f64)]) -> TableTrial {
     let mut variants = vec![(Variant::Whole, 0.0), (Variant::WholeAgain, 0.0)];
     variants.extend(costs.iter().map(|(attachment, cost)| (Variant::Without(attachment.clone()), *cost)));
@@ -241,7 +242,7 @@ pub(crate) fn trial(costs: &[(Attachment, f64)]) -> TableTrial {
             log: 2e6,
         })
     });
-    TableTrial { rows: 10_000, bytes: 1_000_000, runs: rounds.collect(), ..TableTrial::default() }
+    TableTrial { rows: 10_000, bytes: 10, runs: rounds.collect(), ..TableTrial::default() }
 }
 
 /// Seven rounds in which the same rows take so many seconds as text and as CSV, where they take one in binary.

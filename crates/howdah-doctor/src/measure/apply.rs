@@ -51,7 +51,8 @@ pub fn apply(
     control: &Control,
     tell: &mut dyn FnMut(ApplyStep<'_>),
 ) -> Result<Vec<Applied>, Error> {
-    let mut applying = Applying { owner, control, target: target.clone(), before: Vec::new() };
+    let (target, before, ours) = (target.clone(), Vec::new(), Vec::new());
+    let mut applying = Applying { owner, control, target, before, ours };
     let limits = limits.share(1.0 / changes.len().max(1) as f64);
     let done: Result<Vec<Applied>, Error> =
         changes.iter().map(|change| applying.change(change, facts, &limits, tell)).collect();
@@ -71,7 +72,8 @@ pub fn apply(
 pub fn put_back_left(owner: &dyn Owner, target: &Target) -> Result<Vec<String>, Error> {
     let left = owner.left()?;
     if !left.is_empty() {
-        put_back(owner, target, &left)?;
+        // What was set when it was killed is not written down.
+        put_back(owner, target, &left, |_| true)?;
     }
     Ok(left.into_iter().map(|setting| setting.name).collect())
 }
@@ -83,6 +85,8 @@ struct Applying<'a> {
     target: Target,
     /// How all settings stood that were touched.
     before: Vec<SettingBefore>,
+    /// How we had them stand.
+    ours: Vec<SettingBefore>,
 }
 
 impl Applying<'_> {
@@ -100,9 +104,13 @@ impl Applying<'_> {
             let client = connection.client();
             Ok((looks, stood(client, &names).await?, shown(client, &names).await?))
         })?;
-        self.before.extend(stood.iter().cloned());
+        let wanted: Vec<SettingBefore> = change.settings.iter().map(SettingBefore::to).collect();
+        let is_new = |setting: &&SettingBefore| !self.before.iter().any(|known| known.name == setting.name);
+        let new: Vec<SettingBefore> = stood.iter().filter(is_new).cloned().collect();
+        self.before.extend(new);
+        self.ours.extend(wanted.iter().cloned());
         self.owner.write_down(&self.before)?;
-        let (back, set) = (as_before(&stood), statements(&change.settings));
+        let back = statements(&stood);
         tell(ApplyStep::Setting { change, undo: &back });
         let mut budget = Budget::new(limits.seconds, limits.bytes);
         let most = if change.is_restart { MOST_WITH_RESTARTS } else { u32::MAX };
@@ -111,8 +119,8 @@ impl Applying<'_> {
             for turn in [Turn::Before, Turn::After, Turn::BeforeAgain] {
                 match turn {
                     Turn::Before => {}
-                    Turn::After => self.set(&set, change.is_restart)?,
-                    Turn::BeforeAgain => self.set(&back, change.is_restart)?,
+                    Turn::After => self.set(&stood, &wanted, change.is_restart)?,
+                    Turn::BeforeAgain => self.set(&wanted, &stood, change.is_restart)?,
                 }
                 let (spent, seconds) = (budget.elapsed(), budget.seconds());
                 let doing = format!("round {round} of {}, {spent:.0} of {seconds:.0} s", change.id);
@@ -143,7 +151,7 @@ impl Applying<'_> {
         applied.not_measured = looks.not_measured;
         // Each round ends as it was before.
         if applied.is_kept {
-            self.set(&set, change.is_restart)?;
+            self.set(&stood, &wanted, change.is_restart)?;
         }
         Ok(applied)
     }
@@ -152,11 +160,18 @@ impl Applying<'_> {
         self.control.connected(&self.target, work)
     }
 
-    /// Sets, and has the server take it.
-    fn set(&mut self, statements: &[String], is_restart: bool) -> Result<(), Error> {
+    /// Has settings that stand as `from` stand as `to`, and the server take it.
+    fn set(&mut self, from: &[SettingBefore], to: &[SettingBefore], is_restart: bool) -> Result<(), Error> {
         self.connected(async |connection| {
-            run(connection.client(), statements).await?;
-            if is_restart { Ok(()) } else { reload(connection.client()).await }
+            let client = connection.client();
+            let names: Vec<&str> = from.iter().map(|setting| setting.name.as_str()).collect();
+            let stand = stood(client, &names).await?;
+            if let Some(altered) = stand.iter().find(|setting| !from.contains(setting)) {
+                let message = format!("{} was set by somebody else meanwhile", sql::name(&altered.name));
+                return Err(Error::usage(message).with_hint("try again when nobody else sets it"));
+            }
+            run(client, &statements(to)).await?;
+            if is_restart { Ok(()) } else { reload(client).await }
         })?;
         if is_restart {
             self.target = self.owner.restart()?;
@@ -164,67 +179,85 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Puts all of it back after a failure.
+    /// Puts all of it back after a failure, but for what somebody else has set meanwhile.
     fn put_back(&self, error: Error) -> Error {
         if self.before.is_empty() {
             return error;
         }
-        let names: Vec<&str> = self.before.iter().map(|setting| setting.name.as_str()).collect();
-        let names = names.join(", ");
-        match put_back(self.owner, &self.target, &self.before) {
-            Ok(()) => error.with_visible(Committed::No, format!("{names}: put back as it was")),
-            Err(failed) => error.with_visible(
-                Committed::Unknown,
-                format!(
-                    "{names}: not put back, since {}. It is written down, and put back when the server is started again; or by: {}",
-                    failed.message(),
-                    as_before(&self.before).join(" ")
-                ),
-            ),
+        let is_ours = |stands: &SettingBefore| self.before.contains(stands) || self.ours.contains(stands);
+        match put_back(self.owner, &self.target, &self.before, is_ours) {
+            Ok(stays) => {
+                let is_put_back = |setting: &&SettingBefore| !stays.contains(&setting.name);
+                let names: Vec<&str> =
+                    self.before.iter().filter(is_put_back).map(|setting| setting.name.as_str()).collect();
+                let put_back =
+                    (!names.is_empty()).then(|| format!("{}: put back as it was", names.join(", ")));
+                let stays =
+                    (!stays.is_empty()).then(|| format!("{}: as somebody else set it", stays.join(", ")));
+                let now: Vec<String> = put_back.into_iter().chain(stays).collect();
+                error.with_visible(Committed::No, now.join("; "))
+            }
+            Err(failed) => {
+                let names: Vec<&str> = self.before.iter().map(|setting| setting.name.as_str()).collect();
+                error.with_visible(
+                    Committed::Unknown,
+                    format!(
+                        "{}: not put back, since {}. It is written down, and put back when the server is started again; or by: {}",
+                        names.join(", "),
+                        failed.message(),
+                        statements(&self.before).join(" ")
+                    ),
+                )
+            }
         }
     }
 }
 
-/// Puts settings back, on a server that may not even run with what they are now.
-fn put_back(owner: &dyn Owner, target: &Target, before: &[SettingBefore]) -> Result<(), Error> {
+/// Puts settings back that stand as `is_ours` knows, on a server that may not even run with what they are now. Returns the names
+/// of those that stay as they are.
+fn put_back(
+    owner: &dyn Owner,
+    target: &Target,
+    before: &[SettingBefore],
+    is_ours: impl Fn(&SettingBefore) -> bool,
+) -> Result<Vec<String>, Error> {
     let names: Vec<&str> = before.iter().map(|setting| setting.name.as_str()).collect();
     let by_statements = |target: &Target| {
         // Whoever said stop did not mean this.
         Control::new().connected(target, async |connection| {
             let client = connection.client();
-            run(client, &as_before(before)).await?;
+            let stand = stood(client, &names).await?;
+            let (back, others): (Vec<_>, Vec<_>) =
+                before.iter().cloned().zip(stand).partition(|(_, stands)| is_ours(stands));
+            let back: Vec<SettingBefore> = back.into_iter().map(|(before, _)| before).collect();
+            run(client, &statements(&back)).await?;
             reload(client).await?;
             let pending = "SELECT 1 FROM pg_catalog.pg_settings WHERE pending_restart AND name = ANY ($1)";
-            Ok(!client.query(pending, &[&names]).await?.is_empty())
+            let is_pending = !client.query(pending, &[&names]).await?.is_empty();
+            Ok((others.into_iter().map(|(before, _)| before.name).collect::<Vec<_>>(), is_pending))
         })
     };
-    let is_pending = match by_statements(target) {
-        Ok(is_pending) => is_pending,
+    let (stays, is_pending) = match by_statements(target) {
+        Ok(done) => done,
         Err(_) => by_statements(&owner.start_as_it_was()?)?,
     };
     if is_pending {
         owner.restart()?;
     }
-    owner.forget()
+    owner.forget()?;
+    Ok(stays)
 }
 
-/// The statements that set `settings`.
-fn statements(settings: &[(String, String)]) -> Vec<String> {
-    let one = |(name, value): &(String, String)| set_to(name, value);
-    settings.iter().map(one).collect()
-}
-
-/// The statements by which settings stand as they did.
-fn as_before(before: &[SettingBefore]) -> Vec<String> {
-    let one = |setting: &SettingBefore| match &setting.value {
-        Some(value) => set_to(&setting.name, value),
-        None => format!("ALTER SYSTEM RESET {};", sql::name(&setting.name)),
+/// The statements by which settings stand so.
+fn statements(settings: &[SettingBefore]) -> Vec<String> {
+    let one = |setting: &SettingBefore| {
+        let name = sql::name(&setting.name);
+        match &setting.value {
+            Some(value) => format!("ALTER SYSTEM SET {name} = {};", sql::literal(value)),
+            None => format!("ALTER SYSTEM RESET {name};"),
+        }
     };
-    before.iter().map(one).collect()
-}
-
-fn set_to(name: &str, value: &str) -> String {
-    format!("ALTER SYSTEM SET {} = {};", sql::name(name), sql::literal(value))
+    settings.iter().map(one).collect()
 }
 
 /// Each by itself: ALTER SYSTEM stands in no transaction.
@@ -276,14 +309,14 @@ mod tests {
             SettingBefore { name: "auto_explain.log_min_duration".into(), value: Some("it's".into()) },
         ];
         assert_eq!(
-            as_before(&before),
+            statements(&before),
             [
                 "ALTER SYSTEM RESET commit_delay;",
                 "ALTER SYSTEM SET \"auto_explain.log_min_duration\" = 'it''s';"
             ]
         );
         assert_eq!(
-            statements(&[("max_wal_size".into(), "4GB".into())]),
+            statements(&[SettingBefore::to(&("max_wal_size".into(), "4GB".into()))]),
             ["ALTER SYSTEM SET max_wal_size = '4GB';"]
         );
     }

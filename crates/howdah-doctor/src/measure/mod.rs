@@ -128,8 +128,8 @@ fn table_of(facts: &Facts) -> Option<&TableFacts> {
 const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
 /// The same where somebody wants to know what these things come to.
 const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
-/// Of the time, what goes to a copy that grows, before the others get their shares. It is not logged.
-const GROWTH: f64 = 0.15;
+/// Of both, what goes to a copy that grows, before the others get their shares.
+const GROWTH: [f64; 2] = [0.15, 0.25];
 
 /// What statements of several sizes are measured for.
 const BATCH_SIZE: &str = "how many rows a statement should have";
@@ -158,8 +158,9 @@ async fn measure_table(
     let client = connection.client();
     let for_batches = if watches_programs { BATCHES } else { 0.0 };
     let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
-    let slower = limits.share(GROWTH);
-    let left = Limits { seconds: limits.seconds - slower.seconds, ..*limits };
+    let [seconds, bytes] = [limits.seconds * GROWTH[0], limits.bytes * GROWTH[1]];
+    let growing = Limits { seconds, bytes, ..*limits };
+    let left = Limits { seconds: limits.seconds - seconds, bytes: limits.bytes - bytes, ..*limits };
     let [most, part, rest] = shares.map(|share| left.share(share * (1.0 - for_batches)));
     let name = format!("the table {}", sql::table(table));
     let mut scratch = match table::prepare(client, facts, table, &most, watches_programs, tell).await? {
@@ -200,7 +201,7 @@ async fn measure_table(
     }
     trials.not_measured.append(&mut scratch.not_measured);
     if let Some(trial) = trials.table.as_mut().filter(|_| scratch.grows()) {
-        match growth::measure(target, connection, &scratch, &slower, tell).await? {
+        match growth::measure(target, connection, &scratch, &growing, tell).await? {
             Ok(growth) => trial.growth = Some(growth),
             Err(why) => trials.leave_out("how a table's growth slows rows down", why),
         }

@@ -209,17 +209,18 @@ impl<'s> Scratch<'s> {
         Ok((seconds, after - before))
     }
 
-    /// Makes a copy with columns, indexes and CHECKs that is not logged, has `fill` do something with it, and takes all of it back.
+    /// Makes a copy with columns, indexes and CHECKs, has `fill` do something with it, and takes all of it back.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
     pub(super) async fn grow<T>(
         &self,
         client: &Client,
+        is_unlogged: bool,
         fill: impl AsyncFnOnce(&str) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, tokio_postgres::Error> {
         client.batch_execute("BEGIN READ WRITE").await?;
-        let done = match self.create(client, true).await {
+        let done = match self.create(client, is_unlogged).await {
             Ok(()) => fill(&self.named("copy")).await,
             Err(error) => Err(error),
         };
@@ -247,7 +248,7 @@ impl<'s> Scratch<'s> {
     }
 
     /// Whether a copy can take all rows of the table, and gets slower by that: it has indexes, the table has pages of its own, and
-    /// the copy need be neither logged nor temporary.
+    /// the copy need not be temporary, whose pages stay elsewhere.
     pub(super) fn grows(&self) -> bool {
         !self.indexes.is_empty() && self.table.kind == "r" && self.place != Place::Temporary
     }

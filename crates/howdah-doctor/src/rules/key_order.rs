@@ -55,10 +55,10 @@ fn gets_random_keys(column: &ColumnFacts) -> bool {
 
 /// Whether entries come to the index in random order for sure, however small it is.
 pub(crate) fn comes_in_random_order(table: &TableFacts, index: &IndexFacts) -> bool {
-    let is_unordered = |column: &ColumnFacts| {
-        gets_random_keys(column) || column.correlation.is_some_and(|correlation| correlation.abs() < NO_ORDER)
-    };
-    index.method == "btree" && leading(table, index).is_some_and(is_unordered)
+    let has_no_order = |correlation: Option<f64>| correlation.is_some_and(|it| it.abs() < NO_ORDER);
+    let is_unordered = |column: &ColumnFacts| gets_random_keys(column) || has_no_order(column.correlation);
+    let has = has_no_order(index.correlation) || leading(table, index).is_some_and(is_unordered);
+    index.method == "btree" && has
 }
 
 /// Types by whose values a load sorts.

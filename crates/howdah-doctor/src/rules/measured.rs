@@ -355,7 +355,8 @@ mod tests {
     fn the_network_is_the_limit_where_sending_takes_most_of_the_time() {
         let at = |upload: f64| Trials {
             network: Some(NetworkTrial { round_trips: vec![1e-4; 3], upload: Some(upload) }),
-            ..with_table(&[])
+            table: Some(TableTrial { bytes: 1_000_000, ..trial(&[]) }),
+            ..Trials::default()
         };
         // A megabyte of rows in a second.
         let found = finding("net.bandwidth", &at(1.25e6));

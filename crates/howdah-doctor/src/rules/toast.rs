@@ -250,7 +250,10 @@ mod tests {
             findings
         };
         let found = &judged(0.2, 0.4, 0.0)[0];
-        assert_eq!((found.cost.unwrap().median, found.basis), (0.4, Basis::Measured));
+        assert_eq!(
+            (found.cost.unwrap().percent().as_str(), found.basis),
+            ("40 % (40 to 40)", Basis::Measured)
+        );
         assert_eq!(
             found.evidence,
             ["with lz4 20 % (20 to 20) of the time goes, not compressed 40 % (40 to 40) of the time goes"]

@@ -4,13 +4,13 @@
 /// From entries in random order led into an index of 128 to 260 MB, with shared_buffers of 128 MB, on two shared cores.
 const MISS: f64 = 7.0;
 
-/// The indexes of a table whose entries come in random order, so that each row needs another page of each of them.
+/// The indexes of a table whose entries come in random order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IndexMemory {
-    /// Bytes of all of them for a row of the table.
+    /// Bytes of all of them for a row of the table: they share the room.
     pub bytes_per_row: f64,
-    /// Bytes of the largest of them for a row: pages of smaller ones are needed more often, and stay.
-    pub largest_per_row: f64,
+    /// Pages that a row needs of them, each of which may not be there.
+    pub pages_per_row: f64,
     /// Bytes that the server has for pages.
     pub room: f64,
 }
@@ -27,8 +27,7 @@ impl IndexMemory {
         } else {
             (1.0 - fitting / held.max(f64::MIN_POSITIVE)).max(0.0)
         };
-        let indexes = self.bytes_per_row / self.largest_per_row.max(f64::MIN_POSITIVE);
-        indexes * shortage * MISS / 1e6
+        self.pages_per_row * shortage * MISS / 1e6
     }
 }
 
@@ -36,7 +35,7 @@ impl IndexMemory {
 mod tests {
     use super::*;
 
-    const ONE: IndexMemory = IndexMemory { bytes_per_row: 60.0, largest_per_row: 60.0, room: 60e6 };
+    const ONE: IndexMemory = IndexMemory { bytes_per_row: 60.0, pages_per_row: 1.0, room: 60e6 };
 
     #[test]
     fn what_fits_costs_nothing_and_what_is_twice_as_large_misses_half_of_its_pages() {
@@ -47,7 +46,7 @@ mod tests {
         let growing = ONE.missing_s(0.0, 2e6);
         assert!(growing > 0.5e-6 && growing < 1.75e-6, "{growing}");
         assert!((ONE.missing_s(2e6, 1.0) - 3.5e-6).abs() < 1e-9);
-        assert!(IndexMemory { bytes_per_row: 120.0, ..ONE }.missing_s(2e6, 0.0) > 6e-6);
+        assert!(IndexMemory { pages_per_row: 2.0, ..ONE }.missing_s(2e6, 0.0) > 6e-6);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct IndexFacts {
     pub scans: f64,
     /// Of GIN: new rows first go to a list.
     pub has_pending_list: bool,
+    /// Where it begins with an expression: how nearly the table lies in its order, from -1 to 1, as far as the role may know.
+    pub correlation: Option<f64>,
 }
 
 /// Of two that are equal, the one that is no key, or else the younger, is covered. Places in the text of a definition are no
@@ -75,7 +77,10 @@ const INDEXES: &str = "
            x.relpages::float8 * current_setting('block_size')::int4 as bytes,
            coalesce(s.idx_scan, 0)::float8 as scans,
            m.amname = 'gin' and coalesce((select option_value not in ('false', 'off', 'no', '0')
-             from pg_options_to_table(x.reloptions) where option_name = 'fastupdate'), true) as has_pending_list
+             from pg_options_to_table(x.reloptions) where option_name = 'fastupdate'), true) as has_pending_list,
+           (select o.correlation::float8 from pg_stats o
+             where x.indkey[0] = 0 and o.schemaname = x.nspname and o.tablename = x.relname
+               and o.attname = (select a.attname from pg_attribute a where a.attrelid = x.indexrelid and a.attnum = 1)) as correlation
       from x join pg_am m on m.oid = x.relam
       left join pg_stat_all_indexes s on s.indexrelid = x.indexrelid
      where x.indisready order by x.relname";

@@ -7,7 +7,7 @@ mod fact;
 mod index_memory;
 mod index_upkeep;
 mod indexes;
-mod load_start;
+mod load_overhead;
 mod place;
 mod programs;
 mod replication;
@@ -29,7 +29,7 @@ pub use fact::{Fact, Unseen};
 pub use index_memory::IndexMemory;
 pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
-pub use load_start::load_start_s;
+pub use load_overhead::{FRESH_BYTE_S, load_start_s};
 pub use place::DiskFacts;
 pub use programs::{
     ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,

@@ -256,6 +256,21 @@ fn who_is_stopped_in_the_middle_puts_back() {
 }
 
 #[test]
+fn what_somebody_else_sets_meanwhile_stays() {
+    let trial = Trial::new();
+    trial.set(&SLOW);
+    let child = trial.under_way();
+    trial.set(&["SET commit_delay = 77"]);
+    let done = child.guarded_output();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("commit_delay was set by somebody else meanwhile"), "{said}");
+    assert!(said.contains("commit_delay: as somebody else set it"), "{said}");
+    assert_eq!(trial.set_by_alter_system(), ["commit_delay = '77'", "commit_siblings = '0'"]);
+    assert!(!trial.is_written_down());
+}
+
+#[test]
 fn what_one_who_is_killed_leaves_is_put_back_by_the_next_and_by_a_start() {
     let trial = Trial::new();
     trial.set(&SLOW);

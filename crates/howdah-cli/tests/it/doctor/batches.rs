@@ -1,6 +1,12 @@
 //! `howdah doctor --app --measure`: statements of several sizes lead rows into a table that goes, and the sizes that pay are said.
 
 use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+use howdah_testkit::OwnServer;
+use howdah_testkit::secrets::Guarded;
+use howdah_testkit::waiting::until;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::measuring::{measured_with, traces};
 use super::{doctor, find, server};
@@ -64,4 +70,31 @@ fn how_many_rows_a_statement_should_have_is_measured_and_nothing_stays() {
     let report = super::measuring::measured(&server.conninfo(), "sizes.t");
     assert!(report["trials"].get("batches").is_none());
     assert_eq!(traces(server, "sizes"), before);
+}
+
+#[test]
+fn however_it_is_ended_nothing_of_the_statements_stays() {
+    let server = OwnServer::start();
+    server.sql(
+        "CREATE TABLE t (id bigserial PRIMARY KEY, a text);
+         INSERT INTO t (a) SELECT repeat('x', 100) FROM generate_series(1, 20000) n; ANALYZE",
+    );
+    let before = traces(&server, "public");
+    let writing = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query ILIKE 'INSERT INTO %howdah%'";
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let child = Command::new(env!("CARGO_BIN_EXE_howdah"))
+            .args(["doctor", "-w", "-q", "-d", &server.conninfo(), "--allow-busy", "--table", "t"])
+            .args(["--app", "--watch=1", "--measure", "--seconds", "30"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until("statements bring rows", || server.sql(writing) == "t");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.guarded_output();
+        let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        until("its sessions are over", || server.sql(sessions) == "0");
+        assert_eq!(traces(&server, "public"), before);
+        assert_eq!(server.sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%howdah%'"), "0");
+    }
 }

@@ -246,6 +246,23 @@ fn only_what_another_index_covers_is_a_duplicate() {
 }
 
 #[test]
+fn in_which_order_rows_come_to_an_expression_is_seen() {
+    let server = server();
+    server.sql(
+        "CREATE SCHEMA terms; SET search_path = terms; CREATE TABLE t (id int); INSERT INTO t SELECT generate_series(1, 5000);
+         CREATE INDEX scattered ON t (md5(id::text)); CREATE INDEX ordered ON t ((id + 1)); CREATE INDEX plain ON t (id); ANALYZE t",
+    );
+    let report = looked(&server.conninfo(), &["--table", "terms.t"]);
+    let indexes = report["facts"]["table"]["indexes"]["seen"].as_array().unwrap();
+    let correlation = |name: &str| {
+        let index = indexes.iter().find(|index| index["name"] == name);
+        index.unwrap_or_else(|| panic!("{indexes:?}"))["correlation"].as_f64()
+    };
+    assert!(correlation("scattered").unwrap().abs() < 0.1, "{indexes:?}");
+    assert_eq!((correlation("ordered"), correlation("plain")), (Some(1.0), None));
+}
+
+#[test]
 fn a_publication_needs_to_find_rows() {
     let server = server();
     server.sql("CREATE TABLE published (a int); CREATE PUBLICATION p FOR TABLE published");
