@@ -57,6 +57,13 @@ pub(crate) fn count(n: f64) -> String {
     out
 }
 
+/// So many rows.
+pub(crate) fn rows(n: f64) -> String {
+    let n = count(n);
+    let rows = if n == "1" { "row" } else { "rows" };
+    format!("{n} {rows}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +84,6 @@ mod tests {
         );
         assert_eq!([7.4, 1_000.0, 212_345.0, 999_900.0].map(rate), ["7", "1,000", "212,000", "1,000,000"]);
         assert_eq!([0.0, 999.0, 1_234_567.0].map(count), ["0", "999", "1,234,567"]);
+        assert_eq!([0.0, 1.0, 2_000.0].map(rows), ["0 rows", "1 row", "2,000 rows"]);
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::attachment::Attachment;
 use crate::case::Ask;
 use crate::diagnosis::Diagnosis;
-use crate::figures::{count, duration};
+use crate::figures::{duration, rows};
 use crate::measured::Measured;
 use crate::scale::Scale;
 use crate::sql;
@@ -111,8 +111,8 @@ impl Prediction {
         });
         let missing = ["checkpoints".to_owned()].into_iter().chain(self.without.iter().cloned());
         format!(
-            "{about}{} rows in {least}{}, 1 connection{}{}; not in it: {}",
-            count(self.rows as f64),
+            "{about}{} in {least}{}, 1 connection{}{}; not in it: {}",
+            rows(self.rows as f64),
             self.now.said(),
             then.unwrap_or_default(),
             slower.unwrap_or_default(),

@@ -36,8 +36,12 @@ impl Scale {
         let copied =
             Measured { median: 1.0 / rate.median, low: 1.0 / rate.high, high: 1.0 / rate.low, ..rate };
         let (held, brought) = (table.rows.unwrap_or(0.0).max(0.0), ask.rows_to_come().unwrap_or(0) as f64);
+        let fresh = FRESH_BYTE_S * trial.bytes as f64 / trial.rows.max(1) as f64;
         let parts = parts(trial);
-        let grown = grown(trial, copied, &parts, held, brought);
+        let grown = match parts.is_empty() {
+            true => NOTHING,
+            false => grown(trial, copied.median, fresh, held, brought),
+        };
         let missing = memory(facts, table).map_or(0.0, |memory| memory.missing_s(held, brought));
         let added = Measured {
             median: grown.median + missing,
@@ -47,7 +51,6 @@ impl Scale {
             rounds: grown.rounds,
         };
         let round_trip = trials.network.as_ref().and_then(NetworkTrial::round_trip).unwrap_or(0.0);
-        let fresh = FRESH_BYTE_S * trial.bytes as f64 / trial.rows.max(1) as f64;
         Some(Scale { copied, added, fresh, brought, start_s: load_start_s(round_trip), parts })
     }
 
@@ -105,22 +108,16 @@ impl Scale {
     }
 }
 
-/// Seconds that a row takes more among many rows. The copy that grew has neither foreign keys nor triggers, which take as long as
-/// they took in other copies.
-fn grown(
-    trial: &TableTrial,
-    copied: Measured,
-    parts: &[(Attachment, f64)],
-    held: f64,
-    brought: f64,
-) -> Measured {
-    let growth = trial.growth.as_ref().filter(|_| !parts.is_empty() && held + brought > trial.rows as f64);
+/// Seconds that a row takes more among many rows. What the copy that grew fills is `fresh` too; it has neither foreign keys nor
+/// triggers, which take as long as they took in other copies.
+fn grown(trial: &TableTrial, copied: f64, fresh: f64, held: f64, brought: f64) -> Measured {
+    let growth = trial.growth.as_ref().filter(|_| held + brought > trial.rows as f64);
     let Some(row) = growth.and_then(|growth| growth.row_s(held, brought)) else { return NOTHING };
     let is_lacking = |it: &Attachment| matches!(it, Attachment::ForeignKey(_) | Attachment::Trigger(_));
     let lacking = trial.attachments().into_iter().filter(is_lacking);
     let costs = lacking.filter_map(|it| trial.cost(&it)).map(|cost| cost.median.max(0.0));
-    let copied = copied.median * (1.0 - costs.sum::<f64>().min(1.0));
-    let added = |row: f64| (row - copied).max(0.0);
+    let known = copied * (1.0 - costs.sum::<f64>().min(1.0)) + fresh;
+    let added = |row: f64| (row - known).max(0.0);
     Measured { median: added(row.median), low: added(row.low), high: added(row.high), rounds: row.rounds }
 }
 

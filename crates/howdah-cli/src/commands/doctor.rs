@@ -335,7 +335,7 @@ fn place(report: &Report) -> String {
     if let Some(table) = &report.facts.table {
         let of = [&table.schema, &table.name].map(|name| howdah::name::display(name)).join(".");
         let rows = match table.rows {
-            Some(rows) => format!("about {} rows", crate::figures::count(crate::figures::whole(rows))),
+            Some(rows) => format!("about {}", counted(crate::figures::whole(rows), "row", "rows")),
             None => "rows never counted".to_owned(),
         };
         line.push_str(&format!("; table {of}: {rows}, {}", howdah_doctor::bytes(table.bytes_now())));

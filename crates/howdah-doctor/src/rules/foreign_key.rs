@@ -6,7 +6,8 @@ use howdah::name::fitting;
 
 use crate::attachment::Attachment;
 use crate::case::Case;
-use crate::figures::{bytes, count};
+use crate::figures;
+use crate::figures::bytes;
 use crate::finding::{Action, Basis, Finding, Remedy, Severity};
 use crate::remedies::owner;
 use crate::rule::Rule;
@@ -137,8 +138,8 @@ fn deferred(case: &Case<'_>) -> Judged {
         let name = sql::name(&key.name);
         let needed = match incoming.rows {
             Some(rows) => format!(
-                "{} rows: {} of memory, of one connection or more",
-                count(rows),
+                "{}: {} of memory, of one connection or more",
+                figures::rows(rows),
                 bytes(rows * BYTES_PER_CHECK)
             ),
             None => "how many rows come is not known: about 100 bytes each".to_owned(),
