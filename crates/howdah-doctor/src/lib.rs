@@ -61,7 +61,7 @@ pub use figures::{bytes, duration};
 pub use finding::{Action, Basis, Effect, Finding, Gap, Remedy, Severity};
 pub use howdah::facts::{Facts, WatchFacts};
 pub use input::InputLook;
-pub use measure::{ApplyStep, Limits, apply, measure, put_back_left};
+pub use measure::{ApplyStep, Limits, Wanted, apply, measure, put_back_left};
 pub use measured::Measured;
 pub use owner::{Owner, SettingBefore};
 pub use prediction::{Prediction, Seconds};

@@ -4,9 +4,11 @@ use super::columns::Columns;
 
 const MB: u64 = 1_000_000;
 
-/// How much a load brings: enough to be long beside a program's start, or enough for many checkpoints.
+/// How much a load brings: enough to be long beside a program's start, a tenth of that where a row takes long, or enough for many
+/// checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
+    Light,
     Usual,
     Large,
 }
@@ -43,6 +45,7 @@ impl Amount {
     /// Rows of the file.
     pub(super) fn brought(&self, columns: Columns, weight: Weight) -> u64 {
         let megabytes = match weight {
+            Weight::Light => self.usual_mb / 10,
             Weight::Usual => self.usual_mb,
             Weight::Large => self.large_mb,
         };
@@ -64,6 +67,7 @@ mod tests {
         let amount = Amount::new(300, 60, false);
         let bytes = |weight| amount.brought(Columns::Readings, weight) * Columns::Readings.bytes();
         assert!((299 * MB..=300 * MB).contains(&bytes(Weight::Usual)));
+        assert!((29 * MB..=30 * MB).contains(&bytes(Weight::Light)));
         assert!((1999 * MB..=2000 * MB).contains(&bytes(Weight::Large)));
         assert!(amount.held(Columns::Readings, Weight::Usual) > 100_000);
         assert_eq!(Amount::new(300, 60, true).held(Columns::Readings, Weight::Usual), FEWEST_HELD);

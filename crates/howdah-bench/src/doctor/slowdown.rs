@@ -130,6 +130,11 @@ impl Slowdown {
         Slowdown { about, ..self }
     }
 
+    /// A row takes long.
+    pub(super) const fn light(self) -> Slowdown {
+        Slowdown { weight: Weight::Light, ..self }
+    }
+
     /// The doctor says what goes with these statements; it is true or not.
     pub(super) const fn claims(self, claim: Claim, sql: &'static [&'static str]) -> Slowdown {
         Slowdown { claim, ..self.ends_by(sql, &[]) }

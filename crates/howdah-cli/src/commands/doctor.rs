@@ -16,7 +16,7 @@ use howdah::name::TableName;
 use howdah::report::ReportedError;
 use howdah::{Control, Error, ErrorKind};
 use howdah_doctor::{
-    Action, Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials, WatchFacts,
+    Action, Ask, Attempt, Facts, InputEstimate, InputLook, Limits, Report, Saved, Trials, Wanted, WatchFacts,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -144,8 +144,10 @@ fn looked(args: &Doctor, console: Console, control: &Control) -> Result<Report, 
                     [] => None,
                     ids => Some(Attempt::new(ids, &facts, &ask)?),
                 };
-                let measured = limits
-                    .map(|limits| measured(&server, &facts, &limits, attempt.as_ref(), console, control));
+                let measured = limits.map(|limits| {
+                    let wanted = Wanted { ask: &ask, attempt: attempt.as_ref(), limits };
+                    measured(&server, &facts, wanted, console, control)
+                });
                 let trials = measured.transpose()?;
                 return Ok(Report::new(facts, ask, trials));
             }
@@ -246,23 +248,24 @@ impl Shown {
 fn measured(
     server: &Server,
     facts: &Facts,
-    limits: &Limits,
-    attempt: Option<&Attempt>,
+    wanted: Wanted<'_>,
     console: Console,
     control: &Control,
 ) -> Result<Trials, Error> {
-    console
-        .say(&format!("measuring for about {:.0} s, on scratch copies that are rolled back", limits.seconds));
+    console.say(&format!(
+        "measuring for about {:.0} s, on scratch copies that are rolled back",
+        wanted.limits.seconds
+    ));
     let doing = Arc::new(Mutex::new(String::new()));
     let told = Arc::clone(&doing);
-    let shown = Shown { phase: "measuring", seconds: limits.seconds, ending: |_| "rolling back" };
+    let shown = Shown { phase: "measuring", seconds: wanted.limits.seconds, ending: |_| "rolling back" };
     shown.while_in(
         console,
         control,
         move |_| told.lock().clone(),
         || {
             let mut tell = |what: &str| what.clone_into(&mut doing.lock());
-            howdah_doctor::measure(&server.target, facts, limits, attempt, control, &mut tell)
+            howdah_doctor::measure(&server.target, facts, wanted, control, &mut tell)
         },
     )
 }

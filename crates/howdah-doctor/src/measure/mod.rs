@@ -66,8 +66,18 @@ impl Default for Limits {
     }
 }
 
-/// Measures at the server of `target`, whose [`Facts`] were looked at before, and what the remedies of an attempt come to. `tell`
-/// hears what is done.
+/// What somebody wants measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The load that is to come.
+    pub ask: &'a Ask,
+    /// What its remedies come to is measured too.
+    pub attempt: Option<&'a Attempt>,
+    /// How much measuring may cost.
+    pub limits: Limits,
+}
+
+/// Measures at the server of `target`, whose [`Facts`] were looked at before. `tell` hears what is done.
 ///
 /// # Errors
 /// The server is a standby, others are at work, or somebody said stop; the connection is lost. What cannot be measured for
@@ -75,12 +85,12 @@ impl Default for Limits {
 pub fn measure(
     target: &Target,
     facts: &Facts,
-    limits: &Limits,
-    attempt: Option<&Attempt>,
+    wanted: Wanted<'_>,
     control: &Control,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Trials, Error> {
     let began = Instant::now();
+    let limits = &wanted.limits;
     let (mut trials, csv) = control.connected(target, async |connection| {
         let client = connection.client();
         refuse(client, facts, limits).await?;
@@ -105,8 +115,8 @@ pub fn measure(
         };
         let spent = began.elapsed().as_secs_f64();
         let (seconds, bytes) = ((limits.seconds - spent).max(0.0), limits.bytes - written);
-        let left = Limits { seconds, bytes, ..*limits };
-        let csv = measure_table(target, connection, facts, &left, attempt, &mut trials, tell).await?;
+        let left = Wanted { limits: Limits { seconds, bytes, ..*limits }, ..wanted };
+        let csv = measure_table(target, connection, facts, left, &mut trials, tell).await?;
         Ok((trials, csv))
     })?;
     if let (Some(table), Some(csv)) = (table_of(facts), csv) {
@@ -142,8 +152,7 @@ async fn measure_table(
     target: &Target,
     connection: &Connection,
     facts: &Facts,
-    limits: &Limits,
-    attempt: Option<&Attempt>,
+    Wanted { ask, attempt, limits }: Wanted<'_>,
     trials: &mut Trials,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Option<client::Csv>, Error> {
@@ -159,8 +168,8 @@ async fn measure_table(
     let for_batches = if watches_programs { BATCHES } else { 0.0 };
     let shares = if attempt.is_some() { SHARES_OF_ATTEMPT } else { SHARES };
     let [seconds, bytes] = [limits.seconds * GROWTH[0], limits.bytes * GROWTH[1]];
-    let growing = Limits { seconds, bytes, ..*limits };
-    let left = Limits { seconds: limits.seconds - seconds, bytes: limits.bytes - bytes, ..*limits };
+    let growing = Limits { seconds, bytes, ..limits };
+    let left = Limits { seconds: limits.seconds - seconds, bytes: limits.bytes - bytes, ..limits };
     let [most, part, rest] = shares.map(|share| left.share(share * (1.0 - for_batches)));
     let name = format!("the table {}", sql::table(table));
     let mut scratch = match table::prepare(client, facts, table, &most, watches_programs, tell).await? {
@@ -201,7 +210,7 @@ async fn measure_table(
     }
     trials.not_measured.append(&mut scratch.not_measured);
     if let Some(trial) = trials.table.as_mut().filter(|_| scratch.grows()) {
-        match growth::measure(target, connection, &scratch, &growing, tell).await? {
+        match growth::measure(target, connection, &scratch, ask, &growing, tell).await? {
             Ok(growth) => trial.growth = Some(growth),
             Err(why) => trials.leave_out("how a table's growth slows rows down", why),
         }

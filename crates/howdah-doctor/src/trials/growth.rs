@@ -86,12 +86,14 @@ impl GrowthTrial {
         let beyond = mean_log(held, held + brought) - center;
         let at = |slope: f64| (middle + slope * beyond).max(0.0);
         let [less, more] = [(slope - REACH * error).max(0.0), slope + REACH * error].map(at);
-        Some(Measured {
+        let row = Measured {
             median: at(slope),
             low: less.min(more),
             high: less.max(more),
             rounds: self.pieces.len(),
-        })
+        };
+        // A report that somebody wrote by hand may hold anything.
+        [row.median, row.low, row.high].iter().all(|seconds| seconds.is_finite()).then_some(row)
     }
 }
 
@@ -147,6 +149,10 @@ mod tests {
         let mut few = doubling();
         few.pieces.truncate(3);
         assert_eq!(few.row_s(1e6, 1e6), None);
+        let mut absurd = doubling();
+        absurd.pieces.iter_mut().for_each(|piece| piece.rows = u64::MAX);
+        absurd.pieces.iter_mut().for_each(|piece| piece.seconds = f64::MAX);
+        assert_eq!(absurd.row_s(1e6, 1e6), None);
         assert_eq!(GrowthTrial::default().row_s(1e6, 1e6), None);
     }
 }

@@ -29,7 +29,7 @@ pub use fact::{Fact, Unseen};
 pub use index_memory::IndexMemory;
 pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
-pub use load_overhead::{FRESH_BYTE_S, load_start_s};
+pub use load_overhead::{FRESH_BYTE_S, load_start_s, sorted_rows};
 pub use place::DiskFacts;
 pub use programs::{
     ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,

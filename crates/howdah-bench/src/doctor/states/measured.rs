@@ -84,6 +84,7 @@ pub(super) const STATES: &[Slowdown] = &[
         Spans,
         &["ALTER TABLE events ADD CONSTRAINT apart EXCLUDE USING gist (span WITH &&)"],
     )
+    .light()
     .claims(Claim::Finding, &["ALTER TABLE events DROP CONSTRAINT apart"]),
     Slowdown::of_table(
         "foreign-key",
