@@ -168,7 +168,7 @@ mod tests {
             let log = |rows: f64| if rows > 0.0 { rows * rows.log2() } else { 0.0 };
             Piece { rows: 10_000, seconds: 1.0 + ((log(last) - log(first)) / 1e4 - 1e4_f64.log2()) * 0.1 }
         };
-        copies.growth = Some(GrowthTrial { pieces: (0..50).map(piece).collect() });
+        copies.growth = Some(GrowthTrial { pieces: (0..50).map(piece).collect(), ..GrowthTrial::default() });
         Trials { table: Some(copies), ..Trials::default() }
     }
 

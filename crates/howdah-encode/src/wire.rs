@@ -4,6 +4,7 @@
 //! [binary format]: https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-FILE-FORMATS
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use crate::verdict::NotEncoded;
 
@@ -171,6 +172,30 @@ pub fn put_bytes(out: &mut Vec<u8>, value: &[u8]) -> Result<(), NotEncoded> {
     Ok(())
 }
 
+/// How long a value is at most that is copied together with what follows it.
+const SHORT: usize = 32;
+
+/// Appends the bytes of `text` at `range` if they are few and more follow them: as many are copied each time, and those beyond are
+/// taken back, which spares the branches on their length. If false, nothing was appended.
+#[inline(always)]
+pub(crate) fn put_short_bytes(out: &mut Vec<u8>, text: &[u8], range: Range<usize>) -> bool {
+    let length = range.len();
+    let Some(bytes) = text.get(range.start..).and_then(|rest| rest.first_chunk::<SHORT>()) else {
+        return false;
+    };
+    if length > SHORT {
+        return false;
+    }
+    let mut field = [0; 4 + SHORT];
+    #[expect(clippy::cast_possible_truncation, reason = "at most 32")]
+    let length_word = (length as u32).to_be_bytes();
+    field[..4].copy_from_slice(&length_word);
+    field[4..].copy_from_slice(bytes);
+    out.extend_from_slice(&field);
+    out.truncate(out.len() - (SHORT - length));
+    true
+}
+
 /// Appends a jsonb: its version byte, then the JSON text, which the server parses.
 ///
 /// # Errors
@@ -328,6 +353,21 @@ mod tests {
         let head = NumericHead { negative: true, weight: 0, dscale: 2 };
         let minus_1_5 = [0, 0, 0, 12, 0, 2, 0, 0, 0x40, 0, 0, 2, 0, 1, 0x13, 0x88];
         assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter()).unwrap()), minus_1_5);
+    }
+
+    #[test]
+    fn a_short_value_is_followed_by_nothing() {
+        let text: Vec<u8> = (0..100).collect();
+        let mut out = vec![7];
+        assert!(put_short_bytes(&mut out, &text, 10..13));
+        assert_eq!(out, [7, 0, 0, 0, 3, 10, 11, 12]);
+        assert!(put_short_bytes(&mut out, &text, 68..100));
+        assert_eq!((out.len(), out.last()), (8 + 36, Some(&99)));
+        assert!(put_short_bytes(&mut out, &text, 5..5));
+        assert_eq!(out[44..], [0; 4]);
+        // Too long, and too near to the end.
+        assert!(!put_short_bytes(&mut out, &text, 0..33) && !put_short_bytes(&mut out, &text, 69..71));
+        assert_eq!(out.len(), 48);
     }
 
     #[test]

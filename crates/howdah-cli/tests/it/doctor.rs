@@ -4,6 +4,7 @@
 mod applying;
 mod batches;
 mod connections;
+mod growth;
 mod inputs;
 mod measuring;
 mod offline;

@@ -94,7 +94,7 @@ async fn pieces(
         }
         Ok(pieces)
     };
-    Ok(GrowthTrial { pieces: scratch.grow(client, is_decoded, fill).await? })
+    Ok(GrowthTrial { pieces: scratch.grow(client, is_decoded, fill).await?, sorted })
 }
 
 /// Seconds in which `rows` go into `copy`.

@@ -11,6 +11,9 @@ use crate::statistics::Spread;
 pub struct GrowthTrial {
     /// Each piece, all of them into the same copy.
     pub pieces: Vec<Piece>,
+    /// How large a share of the rows that are there a load sorts together, and each piece is, if there are so many: the first ones are
+    /// larger shares. 0: rows are not sorted.
+    pub sorted: f64,
 }
 
 /// Some rows that were sent together.
@@ -25,6 +28,8 @@ pub struct Piece {
 
 /// Fewer pieces show no slope.
 const FEWEST: usize = 4;
+/// A share that is so many times as large is another one.
+const MOST_OF_SHARE: f64 = 1.5;
 /// How many standard errors the interval reaches, for 95 %.
 const REACH: f64 = 2.0;
 /// The standard deviation of what lies half of the time no further from its median than 1.
@@ -58,14 +63,27 @@ fn mean_log(first: f64, last: f64) -> f64 {
 }
 
 impl GrowthTrial {
-    fn fit(&self) -> Option<Fit> {
+    /// For each piece the logarithm of the rows, and the seconds of one. Sorted rows take less the larger a share of what is there
+    /// comes together, so shares that are larger than the others are left out, where enough remain to show a slope.
+    fn points(&self) -> Vec<(f64, f64)> {
         let mut there = 0.0;
-        let mut points = Vec::new();
+        let (mut all, mut alike) = (Vec::new(), Vec::new());
         for piece in self.pieces.iter().filter(|piece| piece.rows > 0) {
             let rows = piece.rows as f64;
-            points.push((mean_log(there, there + rows), piece.seconds / rows));
+            let point = (mean_log(there, there + rows), piece.seconds / rows);
+            all.push(point);
+            if rows <= there * self.sorted * MOST_OF_SHARE {
+                alike.push(point);
+            }
             there += rows;
         }
+        let doublings = |points: &[(f64, f64)]| Some(points.last()?.0 - points.first()?.0);
+        let is_enough = alike.len() >= FEWEST && doublings(&alike).is_some_and(|doublings| doublings >= 1.0);
+        if is_enough { alike } else { all }
+    }
+
+    fn fit(&self) -> Option<Fit> {
+        let points = self.points();
         if points.len() < FEWEST {
             return None;
         }
@@ -85,9 +103,11 @@ impl GrowthTrial {
         let Fit { center, middle, slope, error } = self.fit()?;
         let beyond = mean_log(held, held + brought) - center;
         let at = |slope: f64| (middle + slope * beyond).max(0.0);
+        // Rows that are far beyond what was measured multiply the error: what is unsure of a slope counts for less (James and Stein).
+        let sure = if slope > 0.0 { slope * (1.0 - (error / slope).powi(2)).max(0.0) } else { 0.0 };
         let [less, more] = [(slope - REACH * error).max(0.0), slope + REACH * error].map(at);
         let row = Measured {
-            median: at(slope),
+            median: at(sure),
             low: less.min(more),
             high: less.max(more),
             rounds: self.pieces.len(),
@@ -107,7 +127,7 @@ mod tests {
             let (first, last) = (f64::from(at) * 1000.0, f64::from(at + 1) * 1000.0);
             Piece { rows: 1000, seconds: (1.0 + mean_log(first, last) - 1000_f64.log2()) * 1e-3 }
         };
-        GrowthTrial { pieces: (0..100).map(piece).collect() }
+        GrowthTrial { pieces: (0..100).map(piece).collect(), ..GrowthTrial::default() }
     }
 
     #[test]
@@ -123,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_does_not_grow_stays_and_what_wavers_is_unsure() {
-        let level = GrowthTrial { pieces: vec![Piece { rows: 1000, seconds: 1e-3 }; 20] };
+        let pieces = vec![Piece { rows: 1000, seconds: 1e-3 }; 20];
+        let level = GrowthTrial { pieces, ..GrowthTrial::default() };
         assert!((level.row_s(1e9, 1e6).unwrap().median - 1e-6).abs() < 1e-12);
         let mut wavering = doubling();
         for (at, piece) in wavering.pieces.iter_mut().enumerate() {
@@ -142,6 +163,21 @@ mod tests {
         }
         let (found, true_one) = (disturbed.row_s(1e7, 0.0).unwrap(), doubling().row_s(1e7, 0.0).unwrap());
         assert!((found.median / true_one.median - 1.0).abs() < 0.02, "{found:?} {true_one:?}");
+    }
+
+    #[test]
+    fn shares_that_are_larger_than_a_load_sorts_show_nothing() {
+        // A row of a quarter takes 4 µs whatever is there; among fewer rows a piece was a larger share, and took less.
+        let mut pieces = vec![Piece { rows: 1000, seconds: 1e-3 }, Piece { rows: 1000, seconds: 2e-3 }];
+        pieces.extend((0..8).map(|at| {
+            let rows = 500.0 * 1.25_f64.powi(at);
+            Piece { rows: rows as u64, seconds: rows * 4e-6 }
+        }));
+        let growth = GrowthTrial { pieces, sorted: 0.25 };
+        let row = growth.row_s(1e6, 1e6).unwrap();
+        assert!((row.median * 1e6 - 4.0).abs() < 0.1, "{row:?}");
+        let unsorted = GrowthTrial { sorted: 0.0, ..growth };
+        assert!(unsorted.row_s(1e6, 1e6).unwrap().median > row.median * 1.5);
     }
 
     #[test]

@@ -298,7 +298,8 @@ impl TextCodec {
 
 impl TextCodec {
     /// Like [`TextCodec::encode`], but for the literal at `range` of a longer text. Short numbers are loaded together with
-    /// the bytes before them, which are masked: that spares the branches on their length.
+    /// the bytes before them, which are masked, and short texts copied together with those behind them: that spares the branches
+    /// on their length.
     ///
     /// # Errors
     /// The errors of [`TextCodec::encode`].
@@ -317,6 +318,23 @@ impl TextCodec {
             TextCodec::Int4 => {
                 if let Some(value) = int::short_i32_within(text, range.clone()) {
                     wire::put_i32(out, value);
+                    return Ok(());
+                }
+            }
+            TextCodec::Int8 => {
+                if let Some(value) = int::short_i32_within(text, range.clone()) {
+                    wire::put_i64(out, value.into());
+                    return Ok(());
+                }
+            }
+            TextCodec::Text | TextCodec::Json => {
+                if wire::put_short_bytes(out, text, range.clone()) {
+                    return Ok(());
+                }
+            }
+            TextCodec::Varchar { limit } => {
+                let fits = limit.is_none_or(|limit| range.len() <= limit);
+                if fits && wire::put_short_bytes(out, text, range.clone()) {
                     return Ok(());
                 }
             }

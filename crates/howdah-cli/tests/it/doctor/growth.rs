@@ -1,0 +1,31 @@
+//! The copy that shows how a table's indexes grow.
+
+use super::measuring::measured_with;
+use super::server;
+
+/// Rows of each piece, where so many rows are said to come.
+fn pieces(table: &str, come: &str) -> Vec<u64> {
+    let report = measured_with(&server().conninfo(), &["--table", table, "--rows", come]);
+    let pieces = report["trials"]["table"]["growth"]["pieces"].as_array();
+    let pieces = pieces.unwrap_or_else(|| panic!("{:#}", report["trials"]["not_measured"]));
+    pieces.iter().map(|piece| piece["rows"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn rows_come_as_densely_as_a_load_sorts_them() {
+    server().sql(
+        "CREATE SCHEMA dense; SET search_path = dense; CREATE TABLE scattered (id int, note text);
+         INSERT INTO scattered SELECT n, md5(n::text) FROM generate_series(1, 20000) n;
+         CREATE TABLE ordered AS SELECT * FROM scattered;
+         CREATE INDEX ON scattered (note); CREATE INDEX ON ordered (id); ANALYZE scattered, ordered",
+    );
+    // A load of few rows sorts as many as the table holds: each piece is as large as all before it.
+    let few = pieces("dense.scattered", "1");
+    assert_eq!(few[0], few[1]);
+    assert!(few.last().unwrap() > &(few[0] * 3), "{few:?}");
+    // Among many rows those of a part are far between; and what comes in order is not sorted.
+    for (table, come) in [("dense.scattered", "1000000000"), ("dense.ordered", "1")] {
+        let alike = pieces(table, come);
+        assert!(alike.iter().all(|rows| rows.abs_diff(alike[0]) <= 1), "{table}: {alike:?}");
+    }
+}
