@@ -8,8 +8,8 @@ use howdah::name::TableName;
 use howdah::{Control, Error, ErrorKind, Target};
 use howdah_cli::{ServerOwner, not_owned, own_server};
 use howdah_doctor::{
-    Ask, Attempt, Change, Facts, InputEstimate, InputLook, Limits, Report, Saved, WatchFacts, apply, measure,
-    put_back_left,
+    Ask, Attempt, Change, Facts, InputEstimate, InputLook, Limits, Report, Saved, Wanted, WatchFacts, apply,
+    measure, put_back_left,
 };
 use pyo3::prelude::*;
 
@@ -125,7 +125,8 @@ fn report(
         }
         Some(Measuring { limits, tries, .. }) => {
             let attempt = (!tries.is_empty()).then(|| Attempt::new(&tries, &facts, &ask)).transpose()?;
-            Some(measure(target, &facts, &limits, attempt.as_ref(), control, &mut |_| ())?)
+            let wanted = Wanted { ask: &ask, attempt: attempt.as_ref(), limits };
+            Some(measure(target, &facts, wanted, control, &mut |_| ())?)
         }
         None => None,
     };

@@ -169,10 +169,8 @@ mod tests {
     fn shares_that_are_larger_than_a_load_sorts_show_nothing() {
         // A row of a quarter takes 4 µs whatever is there; among fewer rows a piece was a larger share, and took less.
         let mut pieces = vec![Piece { rows: 1000, seconds: 1e-3 }, Piece { rows: 1000, seconds: 2e-3 }];
-        pieces.extend((0..8).map(|at| {
-            let rows = 500.0 * 1.25_f64.powi(at);
-            Piece { rows: rows as u64, seconds: rows * 4e-6 }
-        }));
+        let growing = [500, 625, 781, 977, 1221, 1526, 1907, 2384];
+        pieces.extend(growing.map(|rows: u32| Piece { rows: rows.into(), seconds: f64::from(rows) * 4e-6 }));
         let growth = GrowthTrial { pieces, sorted: 0.25 };
         let row = growth.row_s(1e6, 1e6).unwrap();
         assert!((row.median * 1e6 - 4.0).abs() < 0.1, "{row:?}");

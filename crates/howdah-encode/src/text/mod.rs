@@ -327,16 +327,14 @@ impl TextCodec {
                     return Ok(());
                 }
             }
-            TextCodec::Text | TextCodec::Json => {
-                if wire::put_short_bytes(out, text, range.clone()) {
-                    return Ok(());
-                }
+            TextCodec::Text | TextCodec::Json if wire::put_short_bytes(out, text, range.clone()) => {
+                return Ok(());
             }
-            TextCodec::Varchar { limit } => {
-                let fits = limit.is_none_or(|limit| range.len() <= limit);
-                if fits && wire::put_short_bytes(out, text, range.clone()) {
-                    return Ok(());
-                }
+            TextCodec::Varchar { limit }
+                if limit.is_none_or(|limit| range.len() <= limit)
+                    && wire::put_short_bytes(out, text, range.clone()) =>
+            {
+                return Ok(());
             }
             _ => {}
         }
