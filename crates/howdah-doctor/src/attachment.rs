@@ -1,6 +1,6 @@
 //! What is attached to a table, or how it stores rows, and takes time of each; and copies of the table that do without some of it.
 
-use howdah::facts::TableFacts;
+use howdah::facts::{CheckFacts, TableFacts};
 use serde::{Deserialize, Serialize};
 
 /// Something that rows are held against, led into or handed to, or that is done to store them. Names are those of the table itself,
@@ -61,7 +61,7 @@ impl Attachment {
         // Statement triggers without a transition table cost a call for the whole load.
         let called = triggers.filter(|trigger| trigger.is_for_rows || trigger.has_new_table);
         attachments.extend(called.map(|trigger| Attachment::Trigger(trigger.name.clone())));
-        if table.checks.seen().is_some_and(|checks| checks.iter().any(|check| check.calls.is_empty())) {
+        if table.checks.seen().is_some_and(|checks| checks.iter().any(CheckFacts::may_judge_rows)) {
             attachments.push(Attachment::Checks);
         }
         let columns = table.columns.seen().into_iter().flatten();

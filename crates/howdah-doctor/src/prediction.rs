@@ -89,7 +89,7 @@ impl Prediction {
         let then = together.map(|together| Seconds::of(rows, together.then, client, scale.start_s));
         let table = facts.table.as_ref()?;
         let building = then.and_then(|_| building(table, trials.table.as_ref()?, rows));
-        let without = not_measured(table);
+        let without = not_measured(table, trials.table.as_ref(), rows);
         Some(Prediction { rows, is_counted, now, then, building, without, with, slower: scale.slower() })
     }
 
@@ -143,16 +143,20 @@ fn building(table: &TableFacts, trial: &TableTrial, brought: u64) -> Option<f64>
     (!indexes.is_empty()).then(|| upkeep.building_s())
 }
 
-/// What costs time of each row, and is left out of copies since it runs functions of the user's or cannot be copied.
-fn not_measured(table: &TableFacts) -> Vec<String> {
+/// What costs time of each row, and was not measured: it is left out of copies since it runs functions of the user's or cannot be
+/// copied, or takes a copy that grows.
+fn not_measured(table: &TableFacts, trial: Option<&TableTrial>, rows: u64) -> Vec<String> {
+    let there = rows as f64 + table.rows.unwrap_or(0.0);
+    let grows = trial.is_some_and(|trial| trial.lacks_growth(there));
+    let growth = grows.then(|| "the growth of indexes".to_owned());
     let rows = table.has_row_security.then(|| "row-level security".to_owned());
-    let checks = table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
+    let checks = table.checks.seen().into_iter().flatten().filter(|check| !check.may_judge_rows());
     let checks = checks.map(|check| format!("CHECK {}", sql::name(&check.name)));
     let columns =
         table.columns.seen().into_iter().flatten().filter(|column| !column.default_calls.is_empty());
     let defaults =
         columns.map(|column| format!("the default of {}, where the input lacks it", sql::name(&column.name)));
-    rows.into_iter().chain(checks).chain(defaults).collect()
+    growth.into_iter().chain(rows).chain(checks).chain(defaults).collect()
 }
 
 #[cfg(test)]
@@ -179,9 +183,9 @@ mod tests {
         let ask = Ask { rows: Some(12_000_000), ..Ask::default() };
         assert_eq!(
             predicted(&ask, None).unwrap().said(),
-            "12,000,000 rows in 20 min (20 min to 20 min), 1 connection; with all of it done: 10 min (10 min to 10 min), \
+            "12,000,000 rows in at least 20 min (20 min to 20 min), 1 connection; with all of it done: 10 min (10 min to 10 min), \
              and about 8 s more where indexes are built again; \
-             not in it: checkpoints"
+             not in it: checkpoints, the growth of indexes"
         );
         // A machine that encodes 15,000 rows a second is the limit of the one, and not of the other.
         let limited = predicted(&ask, Some(2.0 / 3.0)).unwrap();
@@ -209,8 +213,10 @@ mod tests {
     fn rows_of_an_input_are_about_so_many_unless_they_were_counted() {
         let of =
             |is_counted| Ask { input: Some(InputEstimate { rows: 600_000, is_counted }), ..Ask::default() };
-        assert!(predicted(&of(false), None).unwrap().said().starts_with("about 600,000 rows in 60 s "));
-        assert!(predicted(&of(true), None).unwrap().said().starts_with("600,000 rows in 60 s "));
+        assert!(
+            predicted(&of(false), None).unwrap().said().starts_with("about 600,000 rows in at least 60 s ")
+        );
+        assert!(predicted(&of(true), None).unwrap().said().starts_with("600,000 rows in at least 60 s "));
         assert_eq!(predicted(&Ask::default(), None), None);
     }
 }

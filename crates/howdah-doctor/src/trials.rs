@@ -265,7 +265,16 @@ impl TableTrial {
 
     fn rate_of(&self, variant: &Variant) -> Option<Measured> {
         let runs = self.runs.iter().filter(|run| run.round > 0 && run.variant == *variant);
-        Measured::of(runs.map(|run| self.rows as f64 / run.seconds))
+        let rate = Measured::of(runs.map(|run| self.rows as f64 / run.seconds))?;
+        // A report that somebody wrote by hand may hold anything.
+        (rate.low > 0.0 && rate.high.is_finite()).then_some(rate)
+    }
+
+    /// Whether nobody knows how its indexes slow rows down where so many are `there`.
+    pub(crate) fn lacks_growth(&self, there: f64) -> bool {
+        let row_s = |growth: &GrowthTrial| growth.row_s(there, 0.0);
+        let has_index = self.attachments().iter().any(|it| matches!(it, Attachment::Index(_)));
+        has_index && there > self.rows as f64 && self.growth.as_ref().and_then(row_s).is_none()
     }
 
     /// Bytes of the log that a row of the whole table brings, its indexes' entries with it.

@@ -141,6 +141,9 @@ const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
 /// Of both, what goes to a copy that grows, before the others get their shares.
 const GROWTH: [f64; 2] = [0.15, 0.25];
 
+/// What a copy that grows is measured for.
+const GROWTH_SLOWS: &str = "how a table's growth slows rows down";
+
 /// What statements of several sizes are measured for.
 const BATCH_SIZE: &str = "how many rows a statement should have";
 
@@ -209,10 +212,13 @@ async fn measure_table(
         }
     }
     trials.not_measured.append(&mut scratch.not_measured);
+    if let Some(why) = scratch.why_not_grown() {
+        trials.leave_out(GROWTH_SLOWS, why.to_owned());
+    }
     if let Some(trial) = trials.table.as_mut().filter(|_| scratch.grows()) {
         match growth::measure(target, connection, &scratch, ask, &growing, tell).await? {
             Ok(growth) => trial.growth = Some(growth),
-            Err(why) => trials.leave_out("how a table's growth slows rows down", why),
+            Err(why) => trials.leave_out(GROWTH_SLOWS, why),
         }
     }
     if watches_programs {

@@ -49,6 +49,11 @@ pub(super) fn answered<T>(answer: Result<T, tokio_postgres::Error>) -> Result<Re
                 "55P03" => "somebody holds a lock on it".to_owned(),
                 "25006" => "the session may only read".to_owned(),
                 "57014" => "it took too long, or somebody cancelled it".to_owned(),
+                code @ ("42P01" | "42703" | "42704" | "08P01") => {
+                    format!(
+                        "the server refused it (SQLSTATE {code}): perhaps somebody changed the table meanwhile"
+                    )
+                }
                 code => format!("the server refused it (SQLSTATE {code})"),
             })),
             None => Err(error.into()),

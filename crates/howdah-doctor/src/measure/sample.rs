@@ -137,7 +137,10 @@ fn sorted(select: &str, order: &[String]) -> String {
 /// The columns that rows bring.
 fn filled(table: &TableFacts) -> Vec<String> {
     let columns = table.columns.seen().into_iter().flatten();
-    columns.filter(|column| !column.is_generated).map(|column| column.name.clone()).collect()
+    columns
+        .filter(|column| !column.is_generated && !column.is_virtual)
+        .map(|column| column.name.clone())
+        .collect()
 }
 
 /// Columns of which `pglz` compresses wide values of new rows: where rows that are there are wide. How long a value is before that

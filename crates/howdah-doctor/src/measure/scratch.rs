@@ -253,6 +253,17 @@ impl<'s> Scratch<'s> {
         !self.indexes.is_empty() && self.table.kind == "r" && self.place != Place::Temporary
     }
 
+    /// Why it does not, though it has indexes.
+    pub(super) fn why_not_grown(&self) -> Option<&'static str> {
+        match () {
+            () if self.indexes.is_empty() || self.grows() => None,
+            () if self.place == Place::Temporary => {
+                Some("the role may make temporary tables only, whose pages stay elsewhere")
+            }
+            () => Some("it has no pages of its own"),
+        }
+    }
+
     /// A scratch thing's name, as SQL takes it.
     fn named(&self, what: &str) -> String {
         self.place.named(&self.token, what)
@@ -278,15 +289,16 @@ impl<'s> Scratch<'s> {
             "CREATE {kind}TABLE {copy} (LIKE {} INCLUDING ALL EXCLUDING COMMENTS EXCLUDING STATISTICS){with}",
             in_sql(self.table)
         );
-        // Functions of the user run for the user's rows only.
-        let called = self.table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty());
-        let drops = called.map(|check| drop_check(copy, &check.name));
+        // Functions of the user run for the user's rows only, and rows that are there may break what is not valid.
+        let checks = self.table.checks.seen().into_iter().flatten();
+        let left_out = checks.filter(|check| !check.may_judge_rows());
+        let drops = left_out.map(|check| drop_check(copy, &check.name));
         let as_in_partitions = self.compression_of_partitions(copy);
         std::iter::once(create).chain(drops).chain(as_in_partitions).collect()
     }
 
     async fn drop_checks(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        let plain = self.table.checks.seen().into_iter().flatten().filter(|check| check.calls.is_empty());
+        let plain = self.table.checks.seen().into_iter().flatten().filter(|check| check.may_judge_rows());
         let drops: Vec<String> = plain.map(|check| drop_check(&self.named("copy"), &check.name)).collect();
         client.batch_execute(&drops.join("; ")).await
     }
@@ -438,8 +450,12 @@ impl Scratch<'_> {
             self.not_measured.push(NotMeasured { what, why: why.to_owned() });
         };
         let table = self.table;
-        for check in table.checks.seen().into_iter().flatten().filter(|check| !check.calls.is_empty()) {
-            note(format!("CHECK {}", sql::name(&check.name)), "it calls a function, which is not run");
+        for check in table.checks.seen().into_iter().flatten().filter(|check| !check.may_judge_rows()) {
+            let why = match check.calls.is_empty() {
+                true => "it is NOT VALID, and rows that are there may break it",
+                false => "it calls a function, which is not run",
+            };
+            note(format!("CHECK {}", sql::name(&check.name)), why);
         }
         if table.kind == "p" {
             note("the way of rows to their partitions".to_owned(), "the copy is not partitioned");

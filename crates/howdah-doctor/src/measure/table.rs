@@ -78,7 +78,7 @@ fn unfilled(table: &TableFacts) -> Option<&'static str> {
             Some("it is a catalog of PostgreSQL's own, into which nobody loads")
         }
         Some([]) => Some("it has no columns, so that its rows hold nothing to load"),
-        Some(columns) if columns.iter().all(|column| column.is_generated) => {
+        Some(columns) if columns.iter().all(|column| column.is_generated || column.is_virtual) => {
             Some("all its columns are generated, so that its rows hold nothing to load")
         }
         _ => None,

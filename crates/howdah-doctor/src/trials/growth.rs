@@ -28,6 +28,10 @@ pub struct Piece {
 
 /// Fewer pieces show no slope.
 const FEWEST: usize = 4;
+/// More than are ever measured: all pairs of them are looked at.
+const MOST_PIECES: usize = 1000;
+/// No row takes longer.
+const MOST_SECONDS: f64 = 86_400.0;
 /// A share that is so many times as large is another one.
 const MOST_OF_SHARE: f64 = 1.5;
 /// How many standard errors the interval reaches, for 95 %.
@@ -68,7 +72,7 @@ impl GrowthTrial {
     fn points(&self) -> Vec<(f64, f64)> {
         let mut there = 0.0;
         let (mut all, mut alike) = (Vec::new(), Vec::new());
-        for piece in self.pieces.iter().filter(|piece| piece.rows > 0) {
+        for piece in self.pieces.iter().take(MOST_PIECES).filter(|piece| piece.rows > 0) {
             let rows = piece.rows as f64;
             let point = (mean_log(there, there + rows), piece.seconds / rows);
             all.push(point);
@@ -113,7 +117,7 @@ impl GrowthTrial {
             rounds: self.pieces.len(),
         };
         // A report that somebody wrote by hand may hold anything.
-        [row.median, row.low, row.high].iter().all(|seconds| seconds.is_finite()).then_some(row)
+        [row.median, row.low, row.high].iter().all(|seconds| *seconds < MOST_SECONDS).then_some(row)
     }
 }
 
@@ -174,8 +178,8 @@ mod tests {
         let growth = GrowthTrial { pieces, sorted: 0.25 };
         let row = growth.row_s(1e6, 1e6).unwrap();
         assert!((row.median * 1e6 - 4.0).abs() < 0.1, "{row:?}");
-        let unsorted = GrowthTrial { sorted: 0.0, ..growth };
-        assert!(unsorted.row_s(1e6, 1e6).unwrap().median > row.median * 1.5);
+        assert_eq!(growth.points().len(), 8);
+        assert_eq!(GrowthTrial { sorted: 0.0, ..growth }.points().len(), 10);
     }
 
     #[test]

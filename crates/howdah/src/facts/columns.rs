@@ -16,6 +16,8 @@ pub struct ColumnFacts {
     pub r#type: String,
     /// It is computed from others as rows come, and stored.
     pub is_generated: bool,
+    /// It is computed from others whenever somebody reads it, since version 18.
+    pub is_virtual: bool,
     /// Functions that its default calls for each row, but for `nextval`.
     pub default_calls: Vec<String>,
     /// The sequence from which it gets its numbers.
@@ -55,6 +57,7 @@ pub struct SequenceFacts {
 /// The functions of a default stand in its tree; those that come with the server have no dependencies.
 const COLUMNS: &str = "
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, a.attgenerated = 's' as is_generated,
+           a.attgenerated = 'v' as is_virtual,
            array(select distinct f.proname
                    from pg_attrdef d, regexp_matches(d.adbin::text, ':funcid (\\d+)', 'g') m, pg_proc f
                   where d.adrelid = a.attrelid and d.adnum = a.attnum and a.attgenerated = ''

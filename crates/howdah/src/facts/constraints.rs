@@ -90,6 +90,14 @@ pub struct CheckFacts {
     pub is_not_valid: bool,
 }
 
+impl CheckFacts {
+    /// Whether it is known to hold for the rows that are there, and judging them runs no function of the user's.
+    #[must_use]
+    pub fn may_judge_rows(&self) -> bool {
+        self.calls.is_empty() && !self.is_not_valid
+    }
+}
+
 pub(super) async fn checks(client: &Client, oid: u32) -> Result<Fact<Vec<CheckFacts>>, Error> {
     let sql = format!(
         "select k.conname as name, not k.convalidated as is_not_valid,

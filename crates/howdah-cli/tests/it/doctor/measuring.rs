@@ -319,7 +319,7 @@ fn a_role_measures_what_it_may_and_says_what_it_may_not() {
         .iter()
         .map(|left_out| left_out["what"].as_str().unwrap())
         .collect();
-    assert_eq!(left_out, ["the log", "several connections"]);
+    assert_eq!(left_out, ["the log", "how a table's growth slows rows down", "several connections"]);
     let files = report["trials"]["log"]["files"].as_array().unwrap();
     assert!(files.len() == 4 && files.iter().all(|file| file["looks"].as_u64() > Some(0)), "{files:?}");
     assert!(report["trials"]["table"]["runs"].as_array().unwrap().len() >= 20);
@@ -350,15 +350,15 @@ fn no_value_of_a_row_is_in_a_report() {
          CREATE TABLE doubted (LIKE told); INSERT INTO doubted SELECT * FROM told;
          ALTER TABLE doubted ADD CHECK (b <> '{CANARY}-b') NOT VALID; ANALYZE told, doubted"
     ));
-    for (table, is_measured) in [("telling.told", true), ("telling.doubted", false)] {
+    for table in ["telling.told", "telling.doubted"] {
         for form in ["json", "text", "markdown"] {
             let args = ["-w", "-d", &server.conninfo(), "--allow-busy", "--table", table, "--report", form];
             let done = doctor(&[&SHORT[..], &args].concat());
             let shown = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
             assert_eq!(done.status.code(), Some(0), "{shown}");
             assert!(!shown.contains("canary"), "{table} {form}: {shown}");
-            // A row that is there breaks a CHECK that was never validated: by its code alone.
-            assert_eq!(shown.contains("(SQLSTATE 23514)"), !is_measured, "{table} {form}: {shown}");
+            // Rows that are there break a CHECK that was never validated, which copies are without.
+            assert!(!shown.contains("SQLSTATE"), "{table} {form}: {shown}");
         }
     }
 }
