@@ -26,7 +26,9 @@ fn rows_come_as_densely_as_a_load_sorts_them() {
     // Among many rows those of a part are far between; and what comes in order is not sorted.
     for (table, come) in [("dense.scattered", "1000000000"), ("dense.ordered", "1")] {
         let alike = pieces(table, come);
-        assert!(alike.iter().all(|rows| rows.abs_diff(alike[0]) <= 1), "{table}: {alike:?}");
+        // The last pages may be empty, and the last of the others half full.
+        let all_but_last = &alike[..alike.len() - 1];
+        assert!(all_but_last.iter().all(|rows| *rows == alike[0]), "{table}: {alike:?}");
     }
 }
 
