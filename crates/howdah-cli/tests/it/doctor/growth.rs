@@ -35,10 +35,10 @@ fn rows_come_as_densely_as_a_load_sorts_them() {
 #[test]
 fn where_no_copy_grows_that_is_said() {
     server().sql(
-        "CREATE SCHEMA parted; SET search_path = parted; CREATE TABLE t (id int PRIMARY KEY, note text) PARTITION BY RANGE (id);
+        "CREATE SCHEMA ungrown; SET search_path = ungrown; CREATE TABLE t (id int PRIMARY KEY, note text) PARTITION BY RANGE (id);
          CREATE TABLE all_of_it PARTITION OF t DEFAULT; INSERT INTO t SELECT n, md5(n::text) FROM generate_series(1, 5000) n; ANALYZE t",
     );
-    let report = measured_with(&server().conninfo(), &["--table", "parted.t", "--rows", "1000000"]);
+    let report = measured_with(&server().conninfo(), &["--table", "ungrown.t", "--rows", "1000000"]);
     let left_out = report["trials"]["not_measured"].as_array().unwrap();
     let growth = left_out.iter().find(|it| it["what"] == "how a table's growth slows rows down");
     assert_eq!(growth.unwrap()["why"], "it has no pages of its own", "{left_out:?}");
