@@ -324,10 +324,10 @@ fn indexes_are_better_built_again_for_many_rows_and_not_for_few() {
 fn what_rows_that_are_there_break_and_what_is_computed_when_read_is_no_obstacle() {
     let server = server();
     server.sql(
-        "CREATE TABLE broken (id int PRIMARY KEY, n int); INSERT INTO broken SELECT n, n FROM generate_series(1, 5000) n;
-         ALTER TABLE broken ADD CONSTRAINT negative CHECK (n < 0) NOT VALID; ANALYZE broken;
-         CREATE TABLE computed (id int PRIMARY KEY, n int GENERATED ALWAYS AS (id + 1) VIRTUAL);
-         INSERT INTO computed SELECT generate_series(1, 5000); ANALYZE computed",
+        "CREATE TABLE already_broken (id int PRIMARY KEY, n int); INSERT INTO already_broken SELECT n, n FROM generate_series(1, 5000) n;
+         ALTER TABLE already_broken ADD CONSTRAINT negative CHECK (n < 0) NOT VALID; ANALYZE already_broken;
+         CREATE TABLE computed_late (id int PRIMARY KEY, n int GENERATED ALWAYS AS (id + 1) VIRTUAL);
+         INSERT INTO computed_late SELECT generate_series(1, 5000); ANALYZE computed_late",
     );
     let why = |table: &str| {
         let report = super::measuring::measured(&server.conninfo(), table);
@@ -335,6 +335,6 @@ fn what_rows_that_are_there_break_and_what_is_computed_when_read_is_no_obstacle(
         let left_out = report["trials"]["not_measured"].as_array().unwrap().clone();
         left_out.iter().find(|it| it["what"] == "CHECK negative").map(|it| it["why"].clone())
     };
-    assert_eq!(why("broken").unwrap(), "it is NOT VALID, and rows that are there may break it");
-    assert_eq!(why("computed"), None);
+    assert_eq!(why("already_broken").unwrap(), "it is NOT VALID, and rows that are there may break it");
+    assert_eq!(why("computed_late"), None);
 }
