@@ -1,9 +1,9 @@
 //! How a load differs from filling a small table again and again: what it takes beside its rows, and how many of them it sorts
 //! together.
 
-use howdah_source::PIECE_BYTES;
-
-use crate::send::part::{PART_CHUNKS, SORTED_ROWS};
+/// Bytes and rows after which a part that is sorted ends, as `send::part`, a room above this one, has them.
+const SORTED_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
+const SORTED_ROWS: f64 = 256.0 * 1024.0;
 
 /// Seconds more for each byte that is sent: pages of the table, of the operating system's memory and of the log are new. From loads
 /// of 300 MB into tables with triggers, CHECKs and without either, beside copies of a few megabytes, on two shared cores.
@@ -24,7 +24,7 @@ pub fn load_start_s(round_trip: f64) -> f64 {
 /// Rows that a load sorts together, if each takes so many bytes.
 #[must_use]
 pub fn sorted_rows(row_bytes: f64) -> f64 {
-    ((PART_CHUNKS * PIECE_BYTES) as f64 / row_bytes.max(1.0)).min(SORTED_ROWS as f64)
+    (SORTED_BYTES / row_bytes.max(1.0)).min(SORTED_ROWS)
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use crate::send::write::{PartFailure, Sink, StatementRunner};
 
 /// The chunks of one COPY statement. The server reports a bad row when the COPY ends, so a part bounds what is sent in vain
 /// (16 MiB of input), and what a worker must remember to trace an error back to its line.
-pub(crate) const PART_CHUNKS: usize = 32;
+const PART_CHUNKS: usize = 32;
 
 /// The rows after which a part that is sorted ends: beside each stand 60 bytes of keys and places.
-pub(crate) const SORTED_ROWS: u64 = 256 * 1024;
+const SORTED_ROWS: u64 = 256 * 1024;
 
 /// The bytes of rows after which a part that is sorted ends, however few its chunks: they are all in memory.
 const SORTED_BYTES: usize = 32 * 1024 * 1024;
