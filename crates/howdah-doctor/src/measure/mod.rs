@@ -141,9 +141,6 @@ const SHARES_OF_ATTEMPT: [f64; 3] = [0.5, 0.3, 0.2];
 /// Of both, what goes to a copy that grows, before the others get their shares.
 const GROWTH: [f64; 2] = [0.15, 0.25];
 
-/// What a copy that grows is measured for.
-const GROWTH_SLOWS: &str = "how a table's growth slows rows down";
-
 /// What statements of several sizes are measured for.
 const BATCH_SIZE: &str = "how many rows a statement should have";
 
@@ -212,14 +209,15 @@ async fn measure_table(
         }
     }
     trials.not_measured.append(&mut scratch.not_measured);
-    if let Some(why) = scratch.why_not_grown() {
-        trials.leave_out(GROWTH_SLOWS, why.to_owned());
-    }
-    if let Some(trial) = trials.table.as_mut().filter(|_| scratch.grows()) {
-        match growth::measure(target, connection, &scratch, ask, &growing, tell).await? {
-            Ok(growth) => trial.growth = Some(growth),
-            Err(why) => trials.leave_out(GROWTH_SLOWS, why),
-        }
+    let growth = match scratch.grows() {
+        Ok(true) => growth::measure(target, connection, &scratch, ask, &growing, tell).await?.map(Some),
+        Ok(false) => Ok(None),
+        Err(why) => Err(why.to_owned()),
+    };
+    match (growth, &mut trials.table) {
+        (Ok(growth), Some(trial)) => trial.growth = growth,
+        (Ok(_), None) => {}
+        (Err(why), _) => trials.leave_out("how a table's growth slows rows down", why),
     }
     if watches_programs {
         let part = limits.share(for_batches);

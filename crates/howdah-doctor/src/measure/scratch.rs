@@ -247,21 +247,21 @@ impl<'s> Scratch<'s> {
         Ok(())
     }
 
-    /// Whether a copy can take all rows of the table, and gets slower by that: it has indexes, the table has pages of its own, and
-    /// the copy need not be temporary, whose pages stay elsewhere.
-    pub(super) fn grows(&self) -> bool {
-        !self.indexes.is_empty() && self.table.kind == "r" && self.place != Place::Temporary
-    }
-
-    /// Why it does not, though it has indexes.
-    pub(super) fn why_not_grown(&self) -> Option<&'static str> {
-        match () {
-            () if self.indexes.is_empty() || self.grows() => None,
-            () if self.place == Place::Temporary => {
-                Some("the role may make temporary tables only, whose pages stay elsewhere")
-            }
-            () => Some("it has no pages of its own"),
+    /// Whether a copy can take all rows of the table, and gets slower by that; `Ok(false)`: it has no indexes.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn grows(&self) -> Result<bool, &'static str> {
+        if self.indexes.is_empty() {
+            return Ok(false);
         }
+        if self.table.kind != "r" {
+            return Err("the table has no pages of its own");
+        }
+        if self.place == Place::Temporary {
+            return Err("the role may make temporary tables only, whose pages stay elsewhere");
+        }
+        Ok(true)
     }
 
     /// A scratch thing's name, as SQL takes it.

@@ -8,6 +8,7 @@ mod index_memory;
 mod index_upkeep;
 mod indexes;
 mod load_overhead;
+mod part_size;
 mod place;
 mod programs;
 mod replication;
@@ -29,7 +30,9 @@ pub use fact::{Fact, Unseen};
 pub use index_memory::IndexMemory;
 pub use index_upkeep::IndexUpkeep;
 pub use indexes::IndexFacts;
-pub use load_overhead::{FRESH_BYTE_S, load_start_s, sorted_rows};
+pub use load_overhead::{FRESH_BYTE_S, load_start_s};
+pub use part_size::sorted_rows;
+pub(crate) use part_size::{PART_CHUNKS, SORTED_ROWS};
 pub use place::DiskFacts;
 pub use programs::{
     ConflictAction, DatabaseFacts, ProgramFacts, SentFacts, StatementFacts, StatementKind, StatementText,

@@ -9,18 +9,12 @@ use tokio_postgres::error::Severity;
 
 use crate::encode::chunk::{Chunk, RowOrigins};
 use crate::error::{Error, ErrorKind, Location};
+use crate::facts::{PART_CHUNKS, SORTED_ROWS};
 use crate::plan::row_form::RowForm;
 use crate::send::context::LoadContext;
 use crate::send::row_error::{copy_context, named_column};
 use crate::send::savepoint;
 use crate::send::write::{PartFailure, Sink, StatementRunner};
-
-/// The chunks of one COPY statement. The server reports a bad row when the COPY ends, so a part bounds what is sent in vain
-/// (16 MiB of input), and what a worker must remember to trace an error back to its line.
-const PART_CHUNKS: usize = 32;
-
-/// The rows after which a part that is sorted ends: beside each stand 60 bytes of keys and places.
-const SORTED_ROWS: u64 = 256 * 1024;
 
 /// The bytes of rows after which a part that is sorted ends, however few its chunks: they are all in memory.
 const SORTED_BYTES: usize = 32 * 1024 * 1024;

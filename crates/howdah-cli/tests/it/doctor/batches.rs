@@ -1,14 +1,10 @@
 //! `howdah doctor --app --measure`: statements of several sizes lead rows into a table that goes, and the sizes that pay are said.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
 
 use howdah_testkit::OwnServer;
-use howdah_testkit::secrets::Guarded;
-use howdah_testkit::waiting::until;
-use rustix::process::{Pid, Signal, kill_process};
 
-use super::measuring::{measured_with, traces};
+use super::measuring::{end_in_the_middle, measured_with, traces};
 use super::{doctor, find, server};
 
 #[test]
@@ -79,22 +75,6 @@ fn however_it_is_ended_nothing_of_the_statements_stays() {
         "CREATE TABLE t (id bigserial PRIMARY KEY, a text);
          INSERT INTO t (a) SELECT repeat('x', 100) FROM generate_series(1, 20000) n; ANALYZE",
     );
-    let before = traces(&server, "public");
     let writing = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query ILIKE 'INSERT INTO %howdah%'";
-    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        let child = Command::new(env!("CARGO_BIN_EXE_howdah"))
-            .args(["doctor", "-w", "-q", "-d", &server.conninfo(), "--allow-busy", "--table", "t"])
-            .args(["--app", "--watch=1", "--measure", "--seconds", "30"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        until("statements bring rows", || server.sql(writing) == "t");
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        child.guarded_output();
-        let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-        until("its sessions are over", || server.sql(sessions) == "0");
-        assert_eq!(traces(&server, "public"), before);
-        assert_eq!(server.sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%howdah%'"), "0");
-    }
+    end_in_the_middle(&server, &["--app", "--watch=1", "--seconds", "30"], writing);
 }

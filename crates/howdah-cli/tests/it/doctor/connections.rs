@@ -4,13 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-use howdah_testkit::secrets::Guarded;
 use howdah_testkit::waiting::until;
 use howdah_testkit::{OwnServer, Settings};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::measuring::{measured, traces};
+use super::measuring::{end_in_the_middle, measured, traces};
 use super::{doctor, looked, server};
 
 /// The numbers of connections in a round.
@@ -147,24 +145,8 @@ fn however_it_is_ended_the_table_of_several_connections_goes() {
     server.sql(
         "CREATE TABLE t (id bigint, a text); INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 60000) n; ANALYZE",
     );
-    let before = traces(&server, "public");
     let copying = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'COPY \"public\".\"howdah_load_%' AND state = 'active'";
-    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        let child = Command::new(env!("CARGO_BIN_EXE_howdah"))
-            .args(["doctor", "-w", "-q", "-d", &server.conninfo(), "--allow-busy", "--table", "t"])
-            .args(["--measure", "--seconds", "30", "--bytes", "8GiB"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        until("several connections fill a table", || server.sql(copying) == "t");
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        child.guarded_output();
-        let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-        until("its sessions are over", || server.sql(sessions) == "0");
-        assert_eq!(traces(&server, "public"), before);
-        assert_eq!(server.sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%howdah%'"), "0");
-    }
+    end_in_the_middle(&server, &["--seconds", "30", "--bytes", "8GiB"], copying);
 }
 
 #[test]

@@ -41,6 +41,6 @@ fn where_no_copy_grows_that_is_said() {
     let report = measured_with(&server().conninfo(), &["--table", "ungrown.t", "--rows", "1000000"]);
     let left_out = report["trials"]["not_measured"].as_array().unwrap();
     let growth = left_out.iter().find(|it| it["what"] == "how a table's growth slows rows down");
-    assert_eq!(growth.unwrap()["why"], "it has no pages of its own", "{left_out:?}");
+    assert_eq!(growth.unwrap()["why"], "the table has no pages of its own", "{left_out:?}");
     assert_eq!(report["prediction"]["without"], serde_json::json!(["the growth of indexes"]));
 }

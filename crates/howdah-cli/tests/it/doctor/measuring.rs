@@ -460,29 +460,18 @@ fn it_does_not_measure_where_that_does_harm_unless_somebody_says_so() {
     drop(busy);
 }
 
-fn measuring(conninfo: &str, table: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_howdah"))
-        .args(["doctor", "-w", "-d", conninfo, "--measure", "--allow-busy", "--table", table])
-        .args(["--seconds", "600", "--bytes", "100GiB"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-#[test]
-fn however_it_is_ended_nothing_stays() {
-    let server = OwnServer::start();
-    server.sql(
-        "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p SELECT generate_series(1, 100);
-         CREATE TABLE t (id bigserial PRIMARY KEY, p int REFERENCES p, a text);
-         INSERT INTO t (p, a) SELECT 1 + n % 100, repeat('x', 100) FROM generate_series(1, 50000) n; ANALYZE",
-    );
-    let before = traces(&server, "public");
-    let copying = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY howdah_doctor_%copy%' AND state = 'active'";
+/// Ends measurements of the table `t` with `args`, by one signal after the other, once the query `busy` says `t`. Nothing stays.
+pub(super) fn end_in_the_middle(server: &OwnServer, args: &[&str], busy: &str) {
+    let before = traces(server, "public");
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        let child = measuring(&server.conninfo(), "t");
-        until("a copy is being filled", || server.sql(copying) == "1");
+        let child = Command::new(env!("CARGO_BIN_EXE_howdah"))
+            .args(["doctor", "-w", "-d", &server.conninfo(), "--allow-busy", "--table", "t", "--measure"])
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until("it is at work", || server.sql(busy) == "t");
         kill_process(Pid::from_child(&child), signal).unwrap();
         let done = child.guarded_output();
         match signal {
@@ -495,7 +484,20 @@ fn however_it_is_ended_nothing_stays() {
             _ => assert_eq!(done.status.signal(), Some(9)),
         }
         let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-        until("its session is over", || server.sql(sessions) == "0");
-        assert_eq!(traces(&server, "public"), before);
+        until("its sessions are over", || server.sql(sessions) == "0");
+        assert_eq!(traces(server, "public"), before);
+        assert_eq!(server.sql("SELECT count(*) FROM pg_class WHERE relname LIKE '%howdah%'"), "0");
     }
+}
+
+#[test]
+fn however_it_is_ended_nothing_stays() {
+    let server = OwnServer::start();
+    server.sql(
+        "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p SELECT generate_series(1, 100);
+         CREATE TABLE t (id bigserial PRIMARY KEY, p int REFERENCES p, a text);
+         INSERT INTO t (p, a) SELECT 1 + n % 100, repeat('x', 100) FROM generate_series(1, 50000) n; ANALYZE",
+    );
+    let copying = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'COPY howdah_doctor_%copy%' AND state = 'active'";
+    end_in_the_middle(&server, &["--seconds", "600", "--bytes", "100GiB"], copying);
 }
