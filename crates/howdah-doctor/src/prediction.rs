@@ -101,7 +101,7 @@ impl Prediction {
             .building
             .map(|seconds| format!(", and about {} more where indexes are built again", duration(seconds)));
         let building = building.unwrap_or_default();
-        let then = self.then.map(|then| format!("; with {}: {}{building}", self.with, then.said()));
+        let then = self.then.map(|then| format!("; with {}: {least}{}{building}", self.with, then.said()));
         let slower = self.slower.map(|(row, copied)| {
             format!(
                 "; indexes grow, so that a row takes {} where it took {} in a copy",
@@ -151,7 +151,7 @@ fn not_measured(table: &TableFacts, trial: Option<&TableTrial>, rows: u64) -> Ve
     let growth = grows.then(|| "the growth of indexes".to_owned());
     let rows = table.has_row_security.then(|| "row-level security".to_owned());
     let checks = table.checks.seen().into_iter().flatten().filter(|check| !check.may_judge_rows());
-    let checks = checks.map(|check| format!("CHECK {}", sql::name(&check.name)));
+    let checks = checks.map(sql::check);
     let columns =
         table.columns.seen().into_iter().flatten().filter(|column| !column.default_calls.is_empty());
     let defaults =
@@ -183,7 +183,7 @@ mod tests {
         let ask = Ask { rows: Some(12_000_000), ..Ask::default() };
         assert_eq!(
             predicted(&ask, None).unwrap().said(),
-            "12,000,000 rows in at least 20 min (20 min to 20 min), 1 connection; with all of it done: 10 min (10 min to 10 min), \
+            "12,000,000 rows in at least 20 min (20 min to 20 min), 1 connection; with all of it done: at least 10 min (10 min to 10 min), \
              and about 8 s more where indexes are built again; \
              not in it: checkpoints, the growth of indexes"
         );

@@ -192,7 +192,7 @@ mod tests {
              without index a, index b while rows come"
         );
         let to_come = report.prediction.as_ref().unwrap().said();
-        assert!(to_come.contains("; with what was tried: 50 s (50 s to 50 s); "), "{to_come}");
+        assert!(to_come.contains("; with what was tried: at least 50 s (50 s to 50 s); "), "{to_come}");
         let saved = Saved::read(&serde_json::to_string(&report).unwrap()).unwrap();
         let again = Report::new(saved.facts, saved.ask, saved.trials);
         assert_eq!(again.diagnosis.tried, report.diagnosis.tried);

@@ -1,6 +1,6 @@
 //! Names and values in statements. They come from catalogs, or from a file of a stranger, so each is quoted here.
 
-use howdah::facts::{ForeignKeyFacts, IndexFacts, SettingFacts, TableFacts};
+use howdah::facts::{CheckFacts, ForeignKeyFacts, IndexFacts, SettingFacts, TableFacts};
 use howdah::message::is_hidden;
 use howdah::name::{display, quote, quote_literal};
 
@@ -29,6 +29,12 @@ fn escaped(text: &str, mark: char) -> String {
     }
     out.push(mark);
     out
+}
+
+/// A constraint of rows, for people: one that is not valid may be a NOT NULL.
+pub(crate) fn check(check: &CheckFacts) -> String {
+    let kind = if check.is_not_valid { "constraint" } else { "CHECK" };
+    format!("{kind} {}", name(&check.name))
 }
 
 /// A name, quoted where SQL needs it.

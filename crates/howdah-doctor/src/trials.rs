@@ -267,7 +267,7 @@ impl TableTrial {
         let runs = self.runs.iter().filter(|run| run.round > 0 && run.variant == *variant);
         let rate = Measured::of(runs.map(|run| self.rows as f64 / run.seconds))?;
         // A report that somebody wrote by hand may hold anything.
-        (rate.low > 0.0 && rate.high.is_finite()).then_some(rate)
+        (rate.low * LONGEST_ROW_S > 1.0 && rate.high.is_finite()).then_some(rate)
     }
 
     /// Whether nobody knows how its indexes slow rows down where so many are `there`.
@@ -295,6 +295,9 @@ pub(crate) fn is_all(attachments: &[Attachment], left_out: &[Attachment]) -> boo
     let is_bare = !left_out.iter().any(|it| it.is_storage() || *it == Attachment::Log);
     is_bare && attachments.iter().all(|it| it.is_storage() || left_out.contains(it))
 }
+
+/// Seconds: no row takes longer.
+const LONGEST_ROW_S: f64 = 86_400.0;
 
 /// The interval around a median needs more than a few runs.
 pub(crate) const FEWEST_ROUNDS: usize = 3;

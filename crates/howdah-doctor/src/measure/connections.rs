@@ -8,11 +8,12 @@ use howdah::facts::Facts;
 use howdah::tokio_postgres::{self, Client};
 use howdah::{Error, Target};
 
+use super::fitting::{Expense, fit};
 use super::question::{answered, number};
 use super::sample::Rows;
 use super::scratch::{LOG_POSITION, Scratch};
 use super::shared::{Shared, all, open, refused};
-use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS};
+use super::turns::{Budget, FEWEST_IN_ALL, ROUNDS};
 use super::{Limits, cores};
 use crate::trials::{ConnectionsRun, ConnectionsTrial, FEWEST_ROUNDS};
 
@@ -89,18 +90,21 @@ async fn rounds(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Result<ConnectionsTrial, String>, Error> {
     let mut tried: Vec<usize> = TRIED.into_iter().filter(|tried| *tried <= lanes.len()).collect();
-    let began = Instant::now();
-    let (seconds, log) = match answered(fill(shared, connection, &lanes[..1], &rows).await)? {
-        Ok(measured) => measured,
-        Err(why) => return Ok(Err(why)),
-    };
-    let expense = Expense { seconds, making: began.elapsed().as_secs_f64() - seconds, log };
     let turns = tried.len() as f64 + 2.0;
     // Rather fewer rounds than runs that are over before all connections are at work, and rather longer than for nothing.
-    let round = turns * (LEAST_SECONDS + expense.making);
-    let roomy = Limits { seconds: limits.seconds.max(ROUNDS * round), ..*limits };
-    rows.shorten(expense.share(&roomy, turns), FEWEST_ROWS);
-    let mut budget = Budget::new(limits.seconds.max(f64::from(FEWEST_IN_ALL) * round), limits.bytes - log);
+    let round = |expense: &Expense| turns * (LEAST_SECONDS + expense.making);
+    let share = |expense: &Expense| {
+        let roomy = Limits { seconds: limits.seconds.max(ROUNDS * round(expense)), ..*limits };
+        expense.share(&roomy, turns)
+    };
+    let one = async |rows: &Rows| fill(shared, connection, &lanes[..1], rows).await;
+    let fitting = match answered(fit(&rows, FEWEST_ROWS, share, one).await)? {
+        Ok(fitting) => fitting,
+        Err(why) => return Ok(Err(why)),
+    };
+    rows.shorten(fitting.share, FEWEST_ROWS);
+    let seconds = limits.seconds.max(f64::from(FEWEST_IN_ALL) * round(&fitting.expense));
+    let mut budget = Budget::new(seconds, limits.bytes - fitting.log);
     let mut trial = ConnectionsTrial { rows: rows.count, runs: Vec::new() };
     let mut number = 0;
     'rounds: while !budget.is_over(number, FEWEST_IN_ALL) {

@@ -7,6 +7,7 @@ mod client;
 mod commit;
 mod connections;
 mod decoding;
+mod fitting;
 mod growth;
 mod log;
 mod network;

@@ -14,7 +14,7 @@ use crate::sql;
 const MESSAGE: usize = 16 * 1024;
 /// Places of the table from which rows are taken.
 const PLACES: u64 = 8;
-/// Of a partitioned table, which has no pages of its own.
+/// Of a table that has no pages of its own, or few that are full.
 const MOST_ROWS: u64 = 50_000;
 
 /// Rows take so many bytes at most.
@@ -191,11 +191,15 @@ pub(super) async fn pages(client: &Client, relation: &str) -> Result<f64, tokio_
     Ok(question::number(client, &pages).await?.unwrap_or(0.0))
 }
 
+fn first_rows(name: &str) -> String {
+    format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")
+}
+
 /// What stands behind FROM for each place.
 async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<String>, tokio_postgres::Error> {
     let name = sql::table(table);
     if table.kind == "p" {
-        return Ok(vec![format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")]);
+        return Ok(vec![first_rows(&name)]);
     }
     let relation = sql::relation(&table.schema, &table.name);
     let pages = pages(client, &relation).await?;
@@ -206,13 +210,21 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
         return Ok(vec![name]);
     }
     let each = (wanted / PLACES as f64).ceil();
-    Ok((0..PLACES)
+    let places: Vec<String> = (0..PLACES)
         .map(|place| {
             let first = (pages * place as f64 / PLACES as f64).floor();
             let end = first + each;
             format!("{name} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'")
         })
-        .collect())
+        .collect();
+    // Of a queue, most pages may be empty: then the rows that it begins with are as good.
+    let each = places.iter().map(|place| format!("SELECT 1 FROM {place}")).collect::<Vec<_>>();
+    let count = format!("SELECT count(*) FROM ({}) AS r", each.join(" UNION ALL "));
+    let expected = table.rows.unwrap_or(0.0) * wanted / pages;
+    match question::number(client, &count).await? {
+        Some(count) if count < expected / 2.0 => Ok(vec![first_rows(&name)]),
+        _ => Ok(places),
+    }
 }
 
 /// The rows that lie in these pages of a table, sorted by the columns `order`.

@@ -147,8 +147,23 @@ impl<'s> Scratch<'s> {
         client: &Client,
         variant: &Variant,
     ) -> Result<(f64, f64), tokio_postgres::Error> {
+        let form = self.sample.forms.iter().find(|(form, _)| form == variant);
+        let rows = form.map_or(&self.sample.rows, |(_, rows)| rows);
+        self.run_with(client, variant, rows).await
+    }
+
+    /// Does the same with other rows than the copy's own.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub(super) async fn run_with(
+        &self,
+        client: &Client,
+        variant: &Variant,
+        rows: &Rows,
+    ) -> Result<(f64, f64), tokio_postgres::Error> {
         client.batch_execute("BEGIN READ WRITE").await?;
-        let done = self.run_within(client, variant).await;
+        let done = self.run_within(client, variant, rows).await;
         // Not lost with the connection alone: the transaction ends here, however it went.
         let ended = client.batch_execute("ROLLBACK").await;
         let measured = done?;
@@ -160,6 +175,7 @@ impl<'s> Scratch<'s> {
         &self,
         client: &Client,
         variant: &Variant,
+        rows: &Rows,
     ) -> Result<(f64, f64), tokio_postgres::Error> {
         let has = |attachment: &Attachment| match variant {
             Variant::Bare => attachment.is_storage(),
@@ -197,8 +213,7 @@ impl<'s> Scratch<'s> {
             .any(|(key, _)| key.is_deferred && has(&Attachment::ForeignKey(key.name.clone())));
         let before = number(client, LOG_POSITION).await?.unwrap_or(0.0);
         let began = Instant::now();
-        let form = self.sample.forms.iter().find(|(form, _)| form == variant);
-        form.map_or(&self.sample.rows, |(_, rows)| rows).send(client, &copy, 0, 1).await?;
+        rows.send(client, &copy, 0, 1).await?;
         if defers {
             // They would wait for a commit that never comes.
             client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE").await?;
@@ -455,7 +470,7 @@ impl Scratch<'_> {
                 true => "it is NOT VALID, and rows that are there may break it",
                 false => "it calls a function, which is not run",
             };
-            note(format!("CHECK {}", sql::name(&check.name)), why);
+            note(sql::check(check), why);
         }
         if table.kind == "p" {
             note("the way of rows to their partitions".to_owned(), "the copy is not partitioned");

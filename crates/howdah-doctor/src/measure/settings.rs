@@ -10,10 +10,9 @@ use howdah::tokio_postgres::{Client, Error as PostgresError};
 use howdah::{Error, Target, message};
 
 use super::commit;
-use super::question::{answered, calm, number};
+use super::question::{calm, number};
 use super::scratch::Scratch;
 use super::shared::open;
-use super::turns::Expense;
 use super::{Limits, refuse, table, table_of};
 use crate::applied::Speed;
 use crate::attachment::Variant;
@@ -31,8 +30,6 @@ const ENOUGH_SECONDS: f64 = 0.5;
 const FEWEST: usize = 4;
 /// Looks of a round.
 const TURNS: f64 = 3.0;
-/// Fewer rows take no time that could be told from none.
-const FEWEST_ROWS: u64 = 100;
 
 /// How often it is seen whether others have gone.
 const GOING: usize = 100;
@@ -89,8 +86,8 @@ impl<'t> Looks<'t> {
         }
         let Some(of) = table_of(facts) else { return Ok(looks) };
         match table::prepare(client, facts, of, limits, false, tell).await? {
-            Ok(mut scratch) => match shorten(client, &mut scratch, limits).await? {
-                Ok(()) => looks.scratch = Some(scratch),
+            Ok(mut scratch) => match table::shorten(client, &mut scratch, limits, TURNS).await? {
+                Ok(_) => looks.scratch = Some(scratch),
                 Err(why) => looks.leave_out("rows", &why),
             },
             Err(why) => looks.leave_out("rows", &why),
@@ -130,22 +127,6 @@ impl<'t> Looks<'t> {
         }
         Ok((speed, log))
     }
-}
-
-/// A run that takes too long, or too much of the log, gets fewer rows.
-async fn shorten(
-    client: &Client,
-    scratch: &mut Scratch<'_>,
-    limits: &Limits,
-) -> Result<Result<(), String>, Error> {
-    let began = Instant::now();
-    let (seconds, log) = match answered(scratch.run(client, &Variant::Whole).await)? {
-        Ok(measured) => measured,
-        Err(why) => return Ok(Err(why)),
-    };
-    let expense = Expense { seconds, making: began.elapsed().as_secs_f64() - seconds, log };
-    scratch.shorten(expense.share(limits, TURNS), FEWEST_ROWS);
-    Ok(Ok(()))
 }
 
 /// Seconds of an INSERT of a row, in a transaction that is rolled back.

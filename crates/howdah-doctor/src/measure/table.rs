@@ -1,15 +1,14 @@
 //! What each part of a table costs: its rows go into copies of it, in turns.
 
-use std::time::Instant;
-
 use howdah::Error;
 use howdah::facts::{Facts, TableFacts};
 use howdah::tokio_postgres::Client;
 
+use super::fitting::{Expense, fit};
 use super::question::answered;
-use super::sample::{FEWEST_SLOW_ROWS, MOST};
+use super::sample::{FEWEST_SLOW_ROWS, MOST, Rows};
 use super::scratch::Scratch;
-use super::turns::{Budget, Expense, FEWEST_IN_ALL, ROUNDS, round, variants};
+use super::turns::{Budget, FEWEST_IN_ALL, ROUNDS, round, variants};
 use super::{Limits, decoding, sample};
 use crate::attachment::{Attachment, Variant};
 use crate::figures;
@@ -97,6 +96,27 @@ fn too_few(count: u64, bytes: u64) -> Option<String> {
     (count < needed).then(|| format!("{of} {hold} {count}, and {needed} are needed"))
 }
 
+/// A run that takes too long, or too much of the log, for as many rounds of so many `turns` as are wanted gets fewer rows. Returns
+/// bytes of log.
+///
+/// # Errors
+/// The connection is lost. `Ok(Err)`: it cannot be measured.
+pub(super) async fn shorten(
+    client: &Client,
+    scratch: &mut Scratch<'_>,
+    limits: &Limits,
+    turns: f64,
+) -> Result<Result<f64, String>, Error> {
+    let run = async |rows: &Rows| scratch.run_with(client, &Variant::Whole, rows).await;
+    let share = |expense: &Expense| expense.share(limits, turns);
+    let fitting = match answered(fit(scratch.rows(), FEWEST_SLOW_ROWS, share, run).await)? {
+        Ok(fitting) => fitting,
+        Err(why) => return Ok(Err(why)),
+    };
+    scratch.shorten(fitting.share, FEWEST_SLOW_ROWS);
+    Ok(Ok(fitting.log))
+}
+
 /// Measures.
 ///
 /// # Errors
@@ -109,24 +129,10 @@ pub(super) async fn measure(
 ) -> Result<Result<TableTrial, String>, Error> {
     let mut budget = Budget::new(limits.seconds, limits.bytes);
     let variants = variants(&scratch.attachments, scratch.is_logged(), scratch.forms());
-    // A run that takes too long, or too much of the log, for as many rounds as are wanted gets fewer rows. What others do
-    // meanwhile is in a run's figures: of two, the smaller ones are its own.
-    let mut expense = Expense { seconds: f64::INFINITY, making: f64::INFINITY, log: f64::INFINITY };
-    for _ in 0..2 {
-        let began = Instant::now();
-        let (seconds, log) = match answered(scratch.run(client, &Variant::Whole).await)? {
-            Ok(measured) => measured,
-            Err(why) => return Ok(Err(why)),
-        };
-        budget.spend(log);
-        let making = began.elapsed().as_secs_f64() - seconds;
-        expense = Expense {
-            seconds: expense.seconds.min(seconds),
-            making: expense.making.min(making),
-            log: expense.log.min(log),
-        };
+    match shorten(client, scratch, limits, variants.len() as f64 + 2.0).await? {
+        Ok(log) => budget.spend(log),
+        Err(why) => return Ok(Err(why)),
     }
-    scratch.shorten(expense.share(limits, variants.len() as f64 + 2.0), FEWEST_SLOW_ROWS);
     let (rows, bytes) = (scratch.rows().count, scratch.rows().bytes);
     let mut trial = TableTrial { rows, bytes, ..TableTrial::default() };
     let measured = rounds(client, scratch, &variants, &mut budget, FEWEST_IN_ALL, &mut trial, tell).await?;

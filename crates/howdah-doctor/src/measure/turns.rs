@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use super::Limits;
 use crate::attachment::{Attachment, Variant};
 
 /// The rounds that count for something, and the one that warms up.
@@ -36,25 +35,6 @@ pub(super) fn round(variants: &[Variant]) -> Vec<Variant> {
     turns.append(&mut between);
     turns.push(Variant::WholeAgain);
     turns
-}
-
-/// What a run takes.
-pub(super) struct Expense {
-    /// Seconds in which rows are sent.
-    pub(super) seconds: f64,
-    /// Seconds in which the copy is made and goes.
-    pub(super) making: f64,
-    /// Bytes of log.
-    pub(super) log: f64,
-}
-
-impl Expense {
-    /// The share of the rows with which rounds of so many turns fit. What it takes to make a copy stays.
-    pub(super) fn share(&self, limits: &Limits, turns: f64) -> f64 {
-        let in_time = (limits.seconds / (ROUNDS * turns) - self.making) / self.seconds;
-        let in_log = (limits.bytes - self.log) / (ROUNDS * turns * self.log.max(1.0));
-        in_time.min(in_log).clamp(0.0, 1.0)
-    }
 }
 
 /// What is left of time and of room in the log.
@@ -121,17 +101,6 @@ mod tests {
         assert!(orders.len() > 12, "{}", orders.len());
         assert_eq!(super::variants(&[], true, Vec::new()), [Variant::Unlogged]);
         assert_eq!(super::variants(&[], false, Vec::new()), []);
-    }
-
-    #[test]
-    fn rows_become_fewer_where_time_or_log_have_no_room() {
-        let limits = Limits { seconds: 16.0, bytes: 1700.0, ..Limits::default() };
-        let share = |seconds, making, log| Expense { seconds, making, log }.share(&limits, 4.0);
-        // Half a second a run, of which a tenth goes into making the copy.
-        assert!((share(1.0, 0.1, 10.0) - 0.4).abs() < 1e-9);
-        assert_eq!(share(0.2, 0.1, 10.0), 1.0);
-        assert_eq!(share(0.2, 0.6, 10.0), 0.0);
-        assert_eq!(share(0.1, 0.0, 100.0), 0.5);
     }
 
     #[test]

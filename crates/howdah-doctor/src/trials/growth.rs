@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::LONGEST_ROW_S;
 use crate::measured::Measured;
 use crate::statistics::Spread;
 
@@ -30,8 +31,6 @@ pub struct Piece {
 const FEWEST: usize = 4;
 /// More than are ever measured: all pairs of them are looked at.
 const MOST_PIECES: usize = 1000;
-/// No row takes longer.
-const MOST_SECONDS: f64 = 86_400.0;
 /// A share that is so many times as large is another one.
 const MOST_OF_SHARE: f64 = 1.5;
 /// How many standard errors the interval reaches, for 95 %.
@@ -117,7 +116,7 @@ impl GrowthTrial {
             rounds: self.pieces.len(),
         };
         // A report that somebody wrote by hand may hold anything.
-        [row.median, row.low, row.high].iter().all(|seconds| *seconds < MOST_SECONDS).then_some(row)
+        [row.median, row.low, row.high].iter().all(|seconds| *seconds < LONGEST_ROW_S).then_some(row)
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) async fn references(client: &Client, oid: u32) -> Result<Fact<Vec<For
     fact::rows(client, &sql).await
 }
 
-/// A CHECK.
+/// A CHECK that is enforced, or a NOT NULL that rows may break (NOT VALID, since PostgreSQL 18).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CheckFacts {
@@ -103,7 +103,10 @@ pub(super) async fn checks(client: &Client, oid: u32) -> Result<Fact<Vec<CheckFa
         "select k.conname as name, not k.convalidated as is_not_valid,
                 array(select distinct f.proname from regexp_matches(k.conbin::text, ':funcid (\\d+)', 'g') m, pg_proc f, pg_language l
                        where f.oid = m[1]::oid and l.oid = f.prolang and l.lanname not in ('c', 'internal')) as calls
-           from pg_constraint k where k.contype = 'c' and k.conrelid = {oid} order by k.conname"
+           from pg_constraint k
+          where k.conrelid = {oid} and (k.contype = 'c' or k.contype = 'n' and not k.convalidated)
+            and coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+          order by k.conname"
     );
     fact::rows(client, &sql).await
 }

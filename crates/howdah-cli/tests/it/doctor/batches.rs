@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use howdah_testkit::OwnServer;
 
-use super::measuring::{end_in_the_middle, measured_with, traces};
-use super::{doctor, find, server};
+use super::measuring::{end_in_the_middle, traces};
+use super::{doctor, find, looked, server};
 
 #[test]
 fn how_many_rows_a_statement_should_have_is_measured_and_nothing_stays() {
@@ -19,7 +19,9 @@ fn how_many_rows_a_statement_should_have_is_measured_and_nothing_stays() {
          CREATE TABLE lists AS SELECT n, ARRAY[n, n] AS both FROM generate_series(1, 5000) n; ANALYZE t, lists",
     );
     let before = traces(server, "sizes");
-    let measured = |table: &str| measured_with(&server.conninfo(), &["--app", "--watch=1", "--table", table]);
+    // Statements get a quarter of the time.
+    let room = ["--measure", "--allow-busy", "--seconds", "16", "--bytes", "1GiB", "--app", "--watch=1"];
+    let measured = |table: &str| looked(&server.conninfo(), &[&room[..], &["--table", table]].concat());
     let report = measured("sizes.t");
     assert_eq!(traces(server, "sizes"), before);
     let runs = report["trials"]["batches"]["runs"].as_array();
@@ -76,5 +78,5 @@ fn however_it_is_ended_nothing_of_the_statements_stays() {
          INSERT INTO t (a) SELECT repeat('x', 100) FROM generate_series(1, 20000) n; ANALYZE",
     );
     let writing = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query ILIKE 'INSERT INTO %howdah%'";
-    end_in_the_middle(&server, &["--app", "--watch=1", "--seconds", "30"], writing);
+    end_in_the_middle(&server, &["--app", "--watch=1", "--seconds", "16"], writing);
 }

@@ -146,7 +146,7 @@ fn however_it_is_ended_the_table_of_several_connections_goes() {
         "CREATE TABLE t (id bigint, a text); INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 60000) n; ANALYZE",
     );
     let copying = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'COPY \"public\".\"howdah_load_%' AND state = 'active'";
-    end_in_the_middle(&server, &["--seconds", "30", "--bytes", "8GiB"], copying);
+    end_in_the_middle(&server, &["--seconds", "16", "--bytes", "8GiB"], copying);
 }
 
 #[test]

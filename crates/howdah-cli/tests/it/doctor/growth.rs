@@ -1,11 +1,12 @@
 //! The copy that shows how a table's indexes grow.
 
 use super::measuring::measured_with;
-use super::server;
+use super::{looked, server};
 
-/// Rows of each piece, where so many rows are said to come.
+/// Rows of each piece, where so many rows are said to come and there is time for the whole table.
 fn pieces(table: &str, come: &str) -> Vec<u64> {
-    let report = measured_with(&server().conninfo(), &["--table", table, "--rows", come]);
+    let room = ["--measure", "--allow-busy", "--seconds", "12", "--bytes", "2GiB"];
+    let report = looked(&server().conninfo(), &[&room[..], &["--table", table, "--rows", come]].concat());
     let pieces = report["trials"]["table"]["growth"]["pieces"].as_array();
     let pieces = pieces.unwrap_or_else(|| panic!("{:#}", report["trials"]["not_measured"]));
     pieces.iter().map(|piece| piece["rows"].as_u64().unwrap()).collect()
@@ -29,6 +30,8 @@ fn rows_come_as_densely_as_a_load_sorts_them() {
         // The last pages may be empty, and the last of the others half full.
         let all_but_last = &alike[..alike.len() - 1];
         assert!(all_but_last.iter().all(|rows| *rows == alike[0]), "{table}: {alike:?}");
+        // All of the table goes into the copy.
+        assert!((15_000..=20_000).contains(&alike.iter().sum::<u64>()), "{table}: {alike:?}");
     }
 }
 
