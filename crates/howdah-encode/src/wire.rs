@@ -232,6 +232,23 @@ pub enum NumericSpecial {
     NegativeInfinity,
 }
 
+impl NumericHead {
+    /// A field's length and head, for so many digits.
+    #[inline]
+    fn bytes(self, digits: u16) -> [u8; 12] {
+        let sign: u16 = if self.negative { 0x4000 } else { 0 };
+        let [length_0, length_1, length_2, length_3] = (8 + 2 * u32::from(digits)).to_be_bytes();
+        let [count_0, count_1] = digits.to_be_bytes();
+        let [weight_0, weight_1] = self.weight.to_be_bytes();
+        let [sign_0, sign_1] = sign.to_be_bytes();
+        let [dscale_0, dscale_1] = self.dscale.to_be_bytes();
+        [
+            length_0, length_1, length_2, length_3, count_0, count_1, weight_0, weight_1, sign_0, sign_1,
+            dscale_0, dscale_1,
+        ]
+    }
+}
+
 /// Appends a finite numeric; `digits` are base 10,000, the first and the last not zero.
 ///
 /// # Errors
@@ -242,22 +259,31 @@ pub fn put_numeric(
     head: NumericHead,
     digits: impl ExactSizeIterator<Item = u16>,
 ) -> Result<(), NotEncoded> {
-    let sign: u16 = if head.negative { 0x4000 } else { 0 };
     let Ok(count) = u16::try_from(digits.len()) else { return Err(NotEncoded::numeric_overflow()) };
-    let [length_0, length_1, length_2, length_3] = (8 + 2 * u32::from(count)).to_be_bytes();
-    let [count_0, count_1] = count.to_be_bytes();
-    let [weight_0, weight_1] = head.weight.to_be_bytes();
-    let [sign_0, sign_1] = sign.to_be_bytes();
-    let [dscale_0, dscale_1] = head.dscale.to_be_bytes();
     out.reserve(12 + 2 * usize::from(count));
-    out.extend_from_slice(&[
-        length_0, length_1, length_2, length_3, count_0, count_1, weight_0, weight_1, sign_0, sign_1,
-        dscale_0, dscale_1,
-    ]);
+    out.extend_from_slice(&head.bytes(count));
     for digit in digits {
         out.extend_from_slice(&digit.to_be_bytes());
     }
     Ok(())
+}
+
+/// How many digits [`put_short_numeric`] takes at most.
+pub(crate) const FEW_DIGITS: usize = 5;
+
+/// Does the same with the first `count` of `digits`, which are at most five. As many are copied each time if they are there, and
+/// those beyond are taken back, which spares the branches on their number.
+#[inline(always)]
+pub(crate) fn put_short_numeric(out: &mut Vec<u8>, head: NumericHead, digits: &[u16], count: usize) {
+    #[expect(clippy::cast_possible_truncation, reason = "at most five")]
+    let count = count.min(FEW_DIGITS) as u16;
+    let mut field = [0; 12 + 2 * FEW_DIGITS];
+    field[..12].copy_from_slice(&head.bytes(count));
+    for (place, digit) in field[12..].as_chunks_mut::<2>().0.iter_mut().zip(digits) {
+        *place = digit.to_be_bytes();
+    }
+    out.extend_from_slice(&field);
+    out.truncate(out.len() - 2 * (FEW_DIGITS - usize::from(count)));
 }
 
 /// Appends a numeric that is not finite.
@@ -353,6 +379,7 @@ mod tests {
         let head = NumericHead { negative: true, weight: 0, dscale: 2 };
         let minus_1_5 = [0, 0, 0, 12, 0, 2, 0, 0, 0x40, 0, 0, 2, 0, 1, 0x13, 0x88];
         assert_eq!(field(|o| put_numeric(o, head, [1, 5000].into_iter()).unwrap()), minus_1_5);
+        assert_eq!(field(|o| put_short_numeric(o, head, &[1, 5000, 7, 8, 9], 2)), minus_1_5);
     }
 
     #[test]

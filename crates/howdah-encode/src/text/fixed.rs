@@ -33,23 +33,48 @@ const NOTHING: u8 = 0x7f;
 /// The high bit of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The numbers of two digits that begin at each of eight bytes, if the text has the shape of `pattern`: a digit where
-/// it says '0', the same byte elsewhere.
-#[inline]
-fn pairs(text: [u8; 8], pattern: [u8; 8]) -> Option<[u8; 8]> {
-    let limits = u64::from_le_bytes(pattern.map(|byte| if byte == b'0' { DIGIT } else { NOTHING }));
-    let word = u64::from_le_bytes(text) ^ u64::from_le_bytes(pattern);
-    if (word.wrapping_add(limits) | word) & HIGH != 0 {
-        return None;
-    }
-    Some((word * 10 + (word >> 8)).to_le_bytes())
+/// Eight bytes, of which some are digits and the others always the same.
+struct Pattern {
+    /// '0' for each digit.
+    bytes: u64,
+    /// What added to a byte's difference sets its high bit, unless it fits.
+    limits: u64,
 }
+
+impl Pattern {
+    /// Computed when this is compiled: a loop over closures is no word of constants in every build.
+    const fn of(pattern: [u8; 8]) -> Pattern {
+        let mut limits = [NOTHING; 8];
+        let mut at = 0;
+        while at < limits.len() {
+            if pattern[at] == b'0' {
+                limits[at] = DIGIT;
+            }
+            at += 1;
+        }
+        Pattern { bytes: u64::from_le_bytes(pattern), limits: u64::from_le_bytes(limits) }
+    }
+
+    /// The numbers of two digits that begin at each of eight bytes, if the text has this pattern.
+    #[inline]
+    fn pairs(&self, text: [u8; 8]) -> Option<[u8; 8]> {
+        let word = u64::from_le_bytes(text) ^ self.bytes;
+        if (word.wrapping_add(self.limits) | word) & HIGH != 0 {
+            return None;
+        }
+        Some((word * 10 + (word >> 8)).to_le_bytes())
+    }
+}
+
+const YEAR_AND_MONTH: Pattern = Pattern::of(*b"0000-00-");
+const TIME_OF_DAY: Pattern = Pattern::of(*b"00:00:00");
 
 /// The day that `YYYY-MM-DD` names, if it exists.
 #[inline]
 pub(super) fn plain_date(text: &[u8; 10]) -> Option<i32> {
-    let [century, _, year, _, _, month, _, _] = pairs(*text.first_chunk()?, *b"0000-00-")?;
-    let [tens, ones] = text.last_chunk::<2>()?.map(|byte| byte.wrapping_sub(b'0'));
+    let [century, _, year, _, _, month, _, _] = YEAR_AND_MONTH.pairs(*text.first_chunk()?)?;
+    let [tens, ones] = *text.last_chunk::<2>()?;
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
     let year = i32::from(century) * 100 + i32::from(year);
     if tens > 9 || ones > 9 || year == 0 {
         return None;
@@ -60,7 +85,7 @@ pub(super) fn plain_date(text: &[u8; 10]) -> Option<i32> {
 /// The microseconds of `HH:MM:SS` up to 23:59:59.
 #[inline]
 pub(super) fn plain_time(text: [u8; 8]) -> Option<i64> {
-    let [hours, _, _, minutes, _, _, seconds, _] = pairs(text, *b"00:00:00")?;
+    let [hours, _, _, minutes, _, _, seconds, _] = TIME_OF_DAY.pairs(text)?;
     if hours > 23 || minutes > 59 || seconds > 59 {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::digits::short_decimal;
 use super::space::trimmed;
 use crate::verdict::{NotEncoded, Verdict};
-use crate::wire::{self, NumericHead, NumericSpecial};
+use crate::wire::{self, FEW_DIGITS, NumericHead, NumericSpecial};
 
 /// Precision and scale of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,10 @@ impl NumericLimit {
 #[inline(never)]
 pub(super) fn put_literal(literal: &[u8], limit: Option<NumericLimit>, out: &mut Vec<u8>) -> Verdict {
     match short_decimal(literal).and_then(|decimal| Short::limited(decimal, limit)) {
-        Some(short) => short.put(out),
+        Some(short) => {
+            short.put(out);
+            Ok(())
+        }
         None => put_any(literal, limit, out),
     }
 }
@@ -67,7 +70,10 @@ pub(crate) fn put_short(
 ) -> bool {
     let is_short = TENS.last().is_some_and(|&end| mantissa < end);
     match Short::limited((negative, mantissa, places), limit).filter(|_| is_short) {
-        Some(short) => short.put(out).is_ok(),
+        Some(short) => {
+            short.put(out);
+            true
+        }
         None => false,
     }
 }
@@ -113,20 +119,21 @@ impl Short {
         Some(Short { negative, mantissa, places: kept, dscale })
     }
 
+    /// Splits off base-10,000 digits from the last, which ends on a multiple of four places.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_possible_wrap,
         reason = "a digit, and counts up to five"
     )]
-    /// Splits off base-10,000 digits from the last, which ends on a multiple of four places.
     #[inline]
-    fn put(self, out: &mut Vec<u8>) -> Verdict {
+    fn put(self, out: &mut Vec<u8>) {
         const BASE: u64 = 10_000;
         let groups_behind = self.places.div_ceil(4);
         let mut rest = self.mantissa * TENS[4 * groups_behind - self.places];
-        let mut digits = [0_u16; 5];
-        let mut first = digits.len();
-        let mut end = digits.len();
+        // Digits from the first on are followed by zeros.
+        let mut digits = [0_u16; 2 * FEW_DIGITS];
+        let mut first = FEW_DIGITS;
+        let mut end = first;
         while rest > 0 {
             first -= 1;
             let digit = (rest % BASE) as u16;
@@ -136,14 +143,14 @@ impl Short {
                 end = first;
             }
         }
-        let weight = (digits.len() - first) as i16 - 1 - groups_behind as i16;
-        let zero = first == digits.len();
+        let weight = (FEW_DIGITS - first) as i16 - 1 - groups_behind as i16;
+        let zero = first == FEW_DIGITS;
         let head = NumericHead {
             negative: self.negative && !zero,
             weight: if zero { 0 } else { weight },
             dscale: self.dscale,
         };
-        wire::put_numeric(out, head, digits[first..end].iter().copied())
+        wire::put_short_numeric(out, head, &digits[first..], end - first);
     }
 }
 
