@@ -16,6 +16,8 @@ const MESSAGE: usize = 16 * 1024;
 const PLACES: u64 = 8;
 /// Of a table that has no pages of its own, or few that are full.
 const MOST_ROWS: u64 = 50_000;
+/// Of a table of more pages (2 GiB), rows are not searched for.
+const MOST_PAGES: f64 = 262_144.0;
 
 /// Rows take so many bytes at most.
 pub(super) const MOST: f64 = 8.0 * 1024.0 * 1024.0;
@@ -191,6 +193,7 @@ pub(super) async fn pages(client: &Client, relation: &str) -> Result<f64, tokio_
     Ok(question::number(client, &pages).await?.unwrap_or(0.0))
 }
 
+/// What stands behind FROM for the rows that a table begins with.
 fn first_rows(name: &str) -> String {
     format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")
 }
@@ -217,12 +220,16 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
             format!("{name} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'")
         })
         .collect();
+    // To find rows behind empty pages, all of these are read.
+    if pages > MOST_PAGES {
+        return Ok(places);
+    }
     // Of a queue, most pages may be empty: then the rows that it begins with are as good.
     let each = places.iter().map(|place| format!("SELECT 1 FROM {place}")).collect::<Vec<_>>();
     let count = format!("SELECT count(*) FROM ({}) AS r", each.join(" UNION ALL "));
     let expected = table.rows.unwrap_or(0.0) * wanted / pages;
     match question::number(client, &count).await? {
-        Some(count) if count < expected / 2.0 => Ok(vec![first_rows(&name)]),
+        Some(count) if count == 0.0 || count < expected / 2.0 => Ok(vec![first_rows(&name)]),
         _ => Ok(places),
     }
 }

@@ -62,18 +62,21 @@ const FOREIGN_KEYS: &str = "
       from pg_constraint k
       join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
       join pg_class p on p.oid = k.confrelid join pg_namespace pn on pn.oid = p.relnamespace
-     where k.contype = 'f' and coalesce((to_jsonb(k) ->> 'conenforced')::bool, true)";
+     where k.contype = 'f'";
+
+/// Before PostgreSQL 18 every constraint is.
+const IS_ENFORCED: &str = "coalesce((to_jsonb(k) ->> 'conenforced')::bool, true)";
 
 /// Those that the table has.
 pub(super) async fn foreign_keys(client: &Client, oid: u32) -> Result<Fact<Vec<ForeignKeyFacts>>, Error> {
-    let sql = format!("{FOREIGN_KEYS} and k.conrelid = {oid} order by k.conname");
+    let sql = format!("{FOREIGN_KEYS} and {IS_ENFORCED} and k.conrelid = {oid} order by k.conname");
     fact::rows(client, &sql).await
 }
 
 /// Those that others have, and itself, to the table.
 pub(super) async fn references(client: &Client, oid: u32) -> Result<Fact<Vec<ForeignKeyFacts>>, Error> {
     let sql = format!(
-        "{FOREIGN_KEYS} and k.confrelid = {oid} and k.conparentid = 0 order by n.nspname, c.relname, k.conname"
+        "{FOREIGN_KEYS} and {IS_ENFORCED} and k.confrelid = {oid} and k.conparentid = 0 order by n.nspname, c.relname, k.conname"
     );
     fact::rows(client, &sql).await
 }
@@ -104,8 +107,7 @@ pub(super) async fn checks(client: &Client, oid: u32) -> Result<Fact<Vec<CheckFa
                 array(select distinct f.proname from regexp_matches(k.conbin::text, ':funcid (\\d+)', 'g') m, pg_proc f, pg_language l
                        where f.oid = m[1]::oid and l.oid = f.prolang and l.lanname not in ('c', 'internal')) as calls
            from pg_constraint k
-          where k.conrelid = {oid} and (k.contype = 'c' or k.contype = 'n' and not k.convalidated)
-            and coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+          where k.conrelid = {oid} and (k.contype = 'c' or k.contype = 'n' and not k.convalidated) and {IS_ENFORCED}
           order by k.conname"
     );
     fact::rows(client, &sql).await
