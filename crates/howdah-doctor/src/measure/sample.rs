@@ -19,6 +19,10 @@ const MOST_ROWS: u64 = 50_000;
 /// Of a table of more pages (2 GiB), rows are not searched for.
 const MOST_PAGES: f64 = 262_144.0;
 
+/// Fewer rows take no time that could be told from none, unless they are large.
+pub(super) const FEWEST_ROWS: u64 = 1000;
+/// Rows take so many bytes at least.
+pub(super) const LEAST: f64 = 256.0 * 1024.0;
 /// Rows take so many bytes at most.
 pub(super) const MOST: f64 = 8.0 * 1024.0 * 1024.0;
 /// Of rows that take long, these are enough.
@@ -100,8 +104,24 @@ async fn read_within(
     most: f64,
     order: &[String],
 ) -> Result<Sample, tokio_postgres::Error> {
+    let Places { parts, fewest } = places(client, table, most).await?;
+    let sample = read_from(client, table, most, order, &parts).await?;
+    let (count, bytes) = (sample.rows.count as f64, sample.rows.bytes as f64);
+    if fewest.is_some_and(|fewest| count < fewest) && bytes < LEAST {
+        // Of a queue, most pages may be empty: then the rows that it begins with are as good.
+        return read_from(client, table, most, order, &[first_rows(&sql::table(table))]).await;
+    }
+    Ok(sample)
+}
+
+async fn read_from(
+    client: &Client,
+    table: &TableFacts,
+    most: f64,
+    order: &[String],
+    parts: &[String],
+) -> Result<Sample, tokio_postgres::Error> {
     let columns = filled(table);
-    let parts = parts(client, table, most).await?;
     let from = |list: &str, condition: &str| {
         let selects = parts.iter().map(|part| format!("(SELECT {list} FROM {part}{condition})"));
         selects.collect::<Vec<_>>().join(" UNION ALL ")
@@ -198,11 +218,18 @@ fn first_rows(name: &str) -> String {
     format!("(SELECT * FROM {name} LIMIT {MOST_ROWS}) AS t")
 }
 
-/// What stands behind FROM for each place.
-async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<String>, tokio_postgres::Error> {
+/// Where rows are read.
+struct Places {
+    /// What stands behind FROM for each.
+    parts: Vec<String>,
+    /// Fewer rows than these are not what a table of so many pages has there; `None` where others are not searched for.
+    fewest: Option<f64>,
+}
+
+async fn places(client: &Client, table: &TableFacts, most: f64) -> Result<Places, tokio_postgres::Error> {
     let name = sql::table(table);
     if table.kind == "p" {
-        return Ok(vec![first_rows(&name)]);
+        return Ok(Places { parts: vec![first_rows(&name)], fewest: None });
     }
     let relation = sql::relation(&table.schema, &table.name);
     let pages = pages(client, &relation).await?;
@@ -210,28 +237,20 @@ async fn parts(client: &Client, table: &TableFacts, most: f64) -> Result<Vec<Str
     let share = most / table.bytes_now().max(1.0);
     let wanted = (pages * share).ceil();
     if wanted >= pages || pages < PLACES as f64 * 2.0 {
-        return Ok(vec![name]);
+        return Ok(Places { parts: vec![name], fewest: None });
     }
     let each = (wanted / PLACES as f64).ceil();
-    let places: Vec<String> = (0..PLACES)
+    let parts = (0..PLACES)
         .map(|place| {
             let first = (pages * place as f64 / PLACES as f64).floor();
             let end = first + each;
             format!("{name} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'")
         })
         .collect();
-    // To find rows behind empty pages, all of these are read.
-    if pages > MOST_PAGES {
-        return Ok(places);
-    }
-    // Of a queue, most pages may be empty: then the rows that it begins with are as good.
-    let each = places.iter().map(|place| format!("SELECT 1 FROM {place}")).collect::<Vec<_>>();
-    let count = format!("SELECT count(*) FROM ({}) AS r", each.join(" UNION ALL "));
     let expected = table.rows.unwrap_or(0.0) * wanted / pages;
-    match question::number(client, &count).await? {
-        Some(count) if count == 0.0 || count < expected / 2.0 => Ok(vec![first_rows(&name)]),
-        _ => Ok(places),
-    }
+    // To find rows behind empty pages, all of these are read.
+    let fewest = (pages <= MOST_PAGES).then(|| (expected / 2.0).max(FEWEST_ROWS as f64));
+    Ok(Places { parts, fewest })
 }
 
 /// The rows that lie in these pages of a table, sorted by the columns `order`.

@@ -6,7 +6,7 @@ use howdah::tokio_postgres::Client;
 
 use super::fitting::{Expense, fit};
 use super::question::answered;
-use super::sample::{FEWEST_SLOW_ROWS, MOST, Rows};
+use super::sample::{FEWEST_ROWS, FEWEST_SLOW_ROWS, LEAST, MOST, Rows};
 use super::scratch::Scratch;
 use super::turns::{Budget, FEWEST_IN_ALL, ROUNDS, round, variants};
 use super::{Limits, decoding, sample};
@@ -15,10 +15,6 @@ use crate::figures;
 use crate::rules::sorted_by;
 use crate::trials::{FEWEST_ROUNDS, Run, TableTrial, is_all};
 
-/// Rows of a run take this many bytes at least.
-const LEAST: f64 = 256.0 * 1024.0;
-/// Fewer rows take no time that could be told from none.
-const FEWEST_ROWS: u64 = 1000;
 /// Bytes of log for a byte that is sent.
 const LOG_PER_BYTE: f64 = 2.5;
 
@@ -88,12 +84,12 @@ fn unfilled(table: &TableFacts) -> Option<&'static str> {
 fn too_few(count: u64, bytes: u64) -> Option<String> {
     let are_large = bytes as f64 >= LEAST;
     let needed = if are_large { FEWEST_SLOW_ROWS } else { FEWEST_ROWS };
-    let hold = match are_large {
-        true => format!("{} hold", figures::bytes(bytes as f64)),
-        false => "the role sees".to_owned(),
+    let found = match are_large {
+        true => format!("{} hold {count}", figures::bytes(bytes as f64)),
+        false => format!("{count} were found"),
     };
     let of = "of its rows, which are to be led into copies,";
-    (count < needed).then(|| format!("{of} {hold} {count}, and {needed} are needed"))
+    (count < needed).then(|| format!("{of} {found}, and {needed} are needed"))
 }
 
 /// A run that takes too long, or too much of the log, for as many rounds of so many `turns` as are wanted gets fewer rows. Returns
@@ -214,7 +210,7 @@ mod tests {
     fn few_rows_are_enough_where_they_are_large() {
         assert_eq!(too_few(1000, 20_000), None);
         assert_eq!(too_few(908, 6_000_000), None);
-        let few = "of its rows, which are to be led into copies, the role sees 999, and 1000 are needed";
+        let few = "of its rows, which are to be led into copies, 999 were found, and 1000 are needed";
         assert_eq!(too_few(999, 20_000).as_deref(), Some(few));
         let large = "of its rows, which are to be led into copies, 8.0 MB hold 81, and 100 are needed";
         assert_eq!(too_few(81, 8_000_000).as_deref(), Some(large));

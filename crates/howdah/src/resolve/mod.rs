@@ -1,5 +1,7 @@
 //! The resolver: one extra connection on which the server decides the literals that the codecs leave open.
 
+mod text_only;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +13,8 @@ use crate::catalog::name::quote;
 use crate::encode::question::{Answer, LiteralRefusal, Question};
 use crate::error::{Error, ErrorKind};
 use crate::plan::row_form::RowForm;
+
+use self::text_only::is_text_only;
 
 /// `pg_input_error_info` judges a literal without raising an error.
 const HAS_SOFT_ERRORS: i32 = 160_000;
@@ -189,7 +193,9 @@ async fn values(
         .map(|row| {
             let RawField(field) = row.try_get(0)?;
             Ok(match form {
-                RowForm::Binary if is_text_only(&field, &row.columns()[0]) => Answer::TextOnly,
+                RowForm::Binary if is_text_only(row.columns()[0].type_(), &field[LENGTH..]) => {
+                    Answer::TextOnly
+                }
                 RowForm::Binary => Answer::Value(field),
                 RowForm::Text | RowForm::Csv(_) => Answer::Value(Box::default()),
             })
@@ -218,17 +224,8 @@ async fn ask_alone(
     }
 }
 
-/// `timetz` reads offsets of any size after letters (`12:00 Z42`) and receives none of 16 hours or more; `xml` is sent with
-/// another declaration than it is stored with.
-fn is_text_only(field: &[u8], column: &tokio_postgres::Column) -> bool {
-    const LIMIT: u32 = 16 * 3600;
-    let offset = field.last_chunk().map(|bytes| i32::from_be_bytes(*bytes));
-    match *column.type_() {
-        Type::TIMETZ => offset.is_some_and(|offset| offset.unsigned_abs() >= LIMIT),
-        Type::XML => true,
-        _ => false,
-    }
-}
+/// Of a field, in front of the value.
+const LENGTH: usize = size_of::<i32>();
 
 /// The bytes of any value as a field of a binary row.
 struct RawField(Box<[u8]>);

@@ -75,6 +75,37 @@ fn types_made_of_types_travel_as_binary_rows_for_an_ordinary_role() {
 }
 
 #[test]
+fn values_that_the_server_sends_and_would_not_receive_travel_as_text() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TYPE times AS RANGE (subtype = timetz); CREATE TYPE pair AS (n int, at timetz, s text);
+         CREATE DOMAIN second AS timestamp(0)",
+    );
+    let late = "294276-12-31 23:59:59.9";
+    for (of, literal) in [
+        ("timestamp(0)", late.to_owned()),
+        ("timestamptz(2)", "294276-12-31 23:59:59.999+00".to_owned()),
+        ("timestamp(0)[]", format!("{{2024-01-01,NULL,{late}}}")),
+        ("second", late.to_owned()),
+        ("second[]", format!("{{{{{late}}},{{infinity}}}}")),
+        ("timetz", "12:00 Z42".to_owned()),
+        ("timetz[]", "{NULL,12:00 Z42}".to_owned()),
+        ("times", "[12:00+01,12:00 Z42)".to_owned()),
+        ("pair", "(,12:00 Z42,x)".to_owned()),
+        ("pair[]", "{\"(1,12:00+01,)\",\"(,12:00 Z42,x)\"}".to_owned()),
+    ] {
+        database.sql("DROP TABLE IF EXISTS by_us, by_psql");
+        database.sql(&format!("CREATE TABLE by_us (n int, v {of}); CREATE TABLE by_psql (n int, v {of})"));
+        let file = database.file("input.copy", format!("1\t\\N\n2\t{literal}\n3\t\\N\n"));
+        database.sql(&format!("\\copy by_psql FROM '{file}'"));
+        let wanted = options(&file, "by_us").header(HeaderOption::No).on_error(OnError::Ignore);
+        let (report, _) = try_load(&database, &wanted).unwrap_or_else(|error| panic!("{of}: {error:?}"));
+        assert_eq!((report.rows, report.rows_rejected), (3, 0), "{of}");
+        assert_eq!(database.binary_rows("by_us"), database.binary_rows("by_psql"), "{of}");
+    }
+}
+
+#[test]
 fn a_range_in_another_order_and_arrays_without_nulls_are_left_to_the_server() {
     let database = Database::new();
     set_up(&database);

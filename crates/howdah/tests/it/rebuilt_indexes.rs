@@ -309,6 +309,35 @@ fn a_row_that_the_indexes_refuse_is_named_and_everything_is_as_it_was() {
 }
 
 #[test]
+fn of_rows_that_break_several_constraints_the_first_is_named_in_whichever_order_they_are_built() {
+    let database = Database::new();
+    database.sql(
+        "CREATE TABLE parent (id int PRIMARY KEY); INSERT INTO parent VALUES (1);
+         CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES parent, n int UNIQUE);
+         INSERT INTO t SELECT 1000 + n, 1, 1000 + n FROM generate_series(1, 10) n",
+    );
+    let before = database.binary_rows("t");
+    let (orphan, duplicate, held, other) = ("2,99,2", "1,1,4", "1001,1,5", "5,1,1");
+    for (bad, code, constraint) in [
+        ([orphan, duplicate], "23503", "t_parent_fkey"),
+        ([orphan, held], "23503", "t_parent_fkey"),
+        ([duplicate, orphan], "23505", "t_pkey"),
+        ([other, duplicate], "23505", "t_n_key"),
+        ([duplicate, other], "23505", "t_pkey"),
+    ] {
+        let file = database.file("t.csv", format!("id,parent,n\n1,1,1\n{}\n", bad.join("\n")));
+        let error = try_load(&database, &rebuilding(&file, "t")).unwrap_err();
+        assert_eq!(
+            (error.sqlstate(), error.constraint()),
+            (Some(code), Some(constraint)),
+            "{bad:?}: {error:?}"
+        );
+        assert_eq!(error.location().and_then(|at| at.line), Some(3), "{bad:?}: {error:?}");
+        assert_eq!(database.binary_rows("t"), before);
+    }
+}
+
+#[test]
 fn whoever_holds_a_lock_is_named_and_not_waited_for() {
     let database = Database::new();
     database.sql(KEYED);

@@ -325,8 +325,8 @@ fn a_role_measures_what_it_may_and_says_what_it_may_not() {
     let report = measured(&guest, "lent.t");
     assert_eq!(report["trials"]["not_measured"], Value::Array(vec![]));
     for (table, why) in [
-        ("lent.few", "the role sees 999, and 1000 are needed"),
-        ("lent.none", "the role sees 0, and 1000 are needed"),
+        ("lent.few", "999 were found, and 1000 are needed"),
+        ("lent.none", "0 were found, and 1000 are needed"),
         ("lent.seen", "it is no table"),
         ("lent.closed", "the role may not"),
     ] {

@@ -58,8 +58,9 @@ impl Load<'_> {
         let is_unnamed = error.location().is_none()
             && refusal.is_some_and(is_about_a_row)
             && !error.begins_with(setting::BEFORE);
+        let phase = self.control.snapshot().phase;
         // Later on it is the user's own SQL that fails.
-        let is_of_rows = matches!(self.control.snapshot().phase, Phase::Loading | Phase::Indexing);
+        let is_of_rows = matches!(phase, Phase::Loading | Phase::Indexing);
         let is_staged = matches!(decision.strategy, PublishStrategy::Staged(_));
         if !(is_unnamed || is_out_of_order)
             || !is_of_rows
@@ -103,12 +104,17 @@ impl Load<'_> {
             // Parents that come later in the input are missing where rows are tried piecemeal.
             Ok(Some(found))
                 if decision.table.hazards.refers_to_itself
-                    && error.sqlstate() == Some("23503")
+                    && found.sqlstate() == Some("23503")
                     && found.detail() != error.detail() =>
             {
                 error
             }
-            Ok(Some(found)) if is_same(&found, &error) || is_out_of_order && is_conflict(&found) => {
+            // What is built after the rows is built one after the other: the first that fails need not be of the first record.
+            Ok(Some(found))
+                if is_same(&found, &error)
+                    || is_out_of_order && is_conflict(&found)
+                    || phase == Phase::Indexing && is_of_a_constraint(&found) =>
+            {
                 let (committed, visible) = (error.committed(), error.visible().unwrap_or_default());
                 let found = found.with_visible(committed, visible);
                 match error.hint() {
@@ -253,6 +259,11 @@ impl Load<'_> {
 /// Whether a row cannot be there beside another.
 fn is_conflict(error: &Error) -> bool {
     matches!(error.sqlstate(), Some("23505" | "23P01"))
+}
+
+/// Whether a row breaks what the table says of its rows.
+fn is_of_a_constraint(error: &Error) -> bool {
+    error.sqlstate().is_some_and(|code| code.starts_with("23"))
 }
 
 /// Whether the load failed for what was `found`: nothing else may be told of it. What triggers say of a row judges it by what
