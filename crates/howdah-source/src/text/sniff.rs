@@ -86,8 +86,12 @@ pub fn sniff(
     if let Some(best) = good.iter().map(|reading| fit(&reading.first)).max() {
         good.retain(|reading| fit(&reading.first) == best);
     }
-    if let Some(wide) = unsaid.delimiter.then(|| doubled(sample, usual, &good, fit)).flatten() {
-        return Ok(wide);
+    if let Some((wide, single)) = unsaid.delimiter.then(|| doubled(sample, usual, &good, fit)).flatten() {
+        return match &good[..] {
+            // It is in quotes, which only those of the single character need.
+            [only] if stands_alone(sample, single) => Err(ambiguous(sample, &only.dialect, &wide)),
+            _ => Ok(wide),
+        };
     }
     match &good[..] {
         [] => Ok(match certain {
@@ -99,14 +103,14 @@ pub fn sniff(
     }
 }
 
-/// The dialect whose delimiter is a doubled character, where all records are good so, and otherwise none is, or only with every
-/// other field empty between the two.
+/// The dialect whose delimiter is a doubled character, and that character, where all records are good so, and otherwise none is, or
+/// only with every other field empty between the two.
 fn doubled(
     sample: Sample<'_>,
     usual: &Dialect,
     good: &[SampleReading],
     fit: &dyn Fn(&[String]) -> Fit,
-) -> Option<Dialect> {
+) -> Option<(Dialect, u8)> {
     WIDE.into_iter().find_map(|(wide, single, enough_fields)| {
         let delimiter = Delimiter::new(wide).ok().filter(|delimiter| delimiter.is_in(sample.bytes))?;
         let reading = SampleReading::of(sample, &Dialect { delimiter, ..usual.clone() }, true);
@@ -117,8 +121,14 @@ fn doubled(
             _ => false,
         };
         let is_meant = fields >= enough_fields || fields > 1 && fit(&reading.first) > Fit::Unknown;
-        (is_meant && records >= ENOUGH_TO_DOUBT && is_clear && reading.is_good()).then_some(reading.dialect)
+        (is_meant && records >= ENOUGH_TO_DOUBT && is_clear && reading.is_good())
+            .then_some((reading.dialect, single))
     })
+}
+
+/// Whether a character is there other than in pairs.
+fn stands_alone(sample: Sample<'_>, single: u8) -> bool {
+    sample.bytes.chunk_by(|one, next| one == next).any(|run| run[0] == single && run.len() % 2 == 1)
 }
 
 /// The delimiters worth a try, the usual one first.

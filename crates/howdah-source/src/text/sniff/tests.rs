@@ -125,6 +125,14 @@ fn a_few_bad_records_hide_no_delimiter() {
 }
 
 #[test]
+fn a_quoted_bar_beside_doubled_ones_makes_them_unclear() {
+    assert_eq!(found("a||b\n1||2\n3||4\n"), "||\"\"");
+    let text = "\"0\"||a\n\"a\"||0\n\"0\"||\"|\"\n";
+    let error = sniff(whole(text), &usual(), ALL, &|_| Fit::Unknown).unwrap_err();
+    assert!(error.to_string().contains("in two ways"), "{error}");
+}
+
+#[test]
 fn a_sample_that_ends_inside_a_record_is_judged_by_the_records_before() {
     let text = "a;b\n1;2\n3;\"x;\ny";
     let sample = Sample { bytes: text.as_bytes(), is_whole: false };
