@@ -89,8 +89,10 @@ pub fn sniff(
     if let Some((wide, single)) = unsaid.delimiter.then(|| doubled(sample, usual, &good, fit)).flatten() {
         return match &good[..] {
             // It is in quotes, which only those of the single character need.
-            [only] if stands_alone(sample, single) => Err(ambiguous(sample, &only.dialect, &wide)),
-            _ => Ok(wide),
+            [only] if stands_alone(sample, single) && fit(&only.first) == fit(&wide.first) => {
+                Err(ambiguous(sample, &only.dialect, &wide.dialect))
+            }
+            _ => Ok(wide.dialect),
         };
     }
     match &good[..] {
@@ -103,26 +105,29 @@ pub fn sniff(
     }
 }
 
-/// The dialect whose delimiter is a doubled character, and that character, where all records are good so, and otherwise none is, or
-/// only with every other field empty between the two.
+/// The reading whose delimiter is a doubled character, and that character, where all records are good so, and otherwise none is, or
+/// only with every other field empty between the two, which fits the target no better.
 fn doubled(
     sample: Sample<'_>,
     usual: &Dialect,
     good: &[SampleReading],
     fit: &dyn Fn(&[String]) -> Fit,
-) -> Option<(Dialect, u8)> {
+) -> Option<(SampleReading, u8)> {
     WIDE.into_iter().find_map(|(wide, single, enough_fields)| {
         let delimiter = Delimiter::new(wide).ok().filter(|delimiter| delimiter.is_in(sample.bytes))?;
         let reading = SampleReading::of(sample, &Dialect { delimiter, ..usual.clone() }, true);
         let (fields, records) = (reading.first.len(), reading.records);
         let is_clear = match good {
             [] => true,
-            [only] => only.dialect.delimiter == single && only.first.len() + 1 == 2 * fields,
+            [only] => {
+                only.dialect.delimiter == single
+                    && only.first.len() + 1 == 2 * fields
+                    && fit(&only.first) <= fit(&reading.first)
+            }
             _ => false,
         };
         let is_meant = fields >= enough_fields || fields > 1 && fit(&reading.first) > Fit::Unknown;
-        (is_meant && records >= ENOUGH_TO_DOUBT && is_clear && reading.is_good())
-            .then_some((reading.dialect, single))
+        (is_meant && records >= ENOUGH_TO_DOUBT && is_clear && reading.is_good()).then_some((reading, single))
     })
 }
 

@@ -130,6 +130,11 @@ fn a_quoted_bar_beside_doubled_ones_makes_them_unclear() {
     let text = "\"0\"||a\n\"a\"||0\n\"0\"||\"|\"\n";
     let error = sniff(whole(text), &usual(), ALL, &|_| Fit::Unknown).unwrap_err();
     assert!(error.to_string().contains("in two ways"), "{error}");
+    // What the target has settles it.
+    for (columns, delimiter) in [(2, "||"), (3, "|")] {
+        let fit = |first: &[String]| if first.len() == columns { Fit::Count } else { Fit::Unknown };
+        assert_eq!(sniff(whole(text), &usual(), ALL, &fit).unwrap().delimiter.to_string(), delimiter);
+    }
 }
 
 #[test]

@@ -46,7 +46,8 @@ const SINGLE_COLUMN: &str = "
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
     /// Where rows were not judged in the order of the input it names one of those that are wrong, and perhaps not the first:
-    /// it `is_out_of_order`.
+    /// it `is_out_of_order`. Of what is built after the rows, another constraint may have failed than the first wrong record breaks:
+    /// then the error is about that record.
     pub(in crate::load) async fn look_again(
         &self,
         target: &Target,
