@@ -83,7 +83,7 @@ test-promises: .venv/ready ## Tests of what is promised in seconds, one after th
 
 test-python: .venv/ready
 	@$(STEP) maturin $(MATURIN)
-	@$(STEP) build $(CARGO) build --locked -p howdah-codegen --example render-model
+	@$(STEP) build $(CARGO) build --locked --workspace --example render-model
 	@$(STEP) build $(BIN)/python python/tests/rust_program.py
 	@$(STEP) pytest $(PYTEST)
 	$(TABLE)

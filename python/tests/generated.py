@@ -1,8 +1,10 @@
 """Models of annotated SQL for tests of generated code, and the code that is made of them."""
 
+import functools
 import hashlib
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -119,6 +121,15 @@ class Sql:
         return importlib.import_module(self.name)
 
 
+@functools.cache
+def renderer() -> Path:
+    """Give the program that renders models, built with what the workspace's tests are built with."""
+    command = ["cargo", "build", "--quiet", "--locked", "--workspace", "--example", "render-model"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "examples" / "render-model"
+
+
 def write(modules: Iterable[Sql], generator: str, folder: Path, *options: str) -> None:
     """Generate the code of modules in a folder, with options of `render-model`."""
     modules = list(modules)
@@ -131,17 +142,6 @@ def write(modules: Iterable[Sql], generator: str, folder: Path, *options: str) -
         "types": list(types.values()),
     }
     (folder / "model.json").write_text(json.dumps(model))
-    command = [
-        "cargo",
-        "run",
-        "--quiet",
-        "--locked",
-        "-p",
-        "howdah-codegen",
-        "--example",
-        "render-model",
-        "--",
-    ]
-    command += [str(folder / "model.json"), generator, str(folder), *options]
+    command = [str(renderer()), str(folder / "model.json"), generator, str(folder), *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use howdah_server::{Settings, Throwaway};
 
-use crate::psql::keyword;
+use crate::psql::{Psql, keyword};
 use crate::{require, secrets, tls};
 
 /// Ends with the program, however that ends; a server that was named stays.
@@ -46,6 +46,7 @@ pub(crate) fn server() -> &'static SharedServer {
 impl SharedServer {
     fn own(with_tls: bool) -> SharedServer {
         let server = Box::new(Throwaway::start(&Settings::fast_and_unsafe()).unwrap());
+        hash_the_password_once(&server);
         let conninfo = if with_tls { tls::turn_on(&server) } else { server.conninfo() };
         SharedServer::Own { server, conninfo }
     }
@@ -88,6 +89,15 @@ impl SharedServer {
             }
         }
     }
+}
+
+/// Both sides of each connection hash the password 4,096 times by default, which is a tenth of what most tests cost. That slows
+/// down who guesses, and nobody guesses a random one.
+fn hash_the_password_once(server: &Throwaway) {
+    let psql = Psql { bin_dir: server.bin_dir().to_owned(), conninfo: server.conninfo() };
+    let password = server.password();
+    // PostgreSQL 15 has no such setting, and keeps what it has.
+    let _ = psql.try_run(&format!("SET scram_iterations = 1; ALTER ROLE CURRENT_USER PASSWORD '{password}'"));
 }
 
 /// The directory of the psql that a shell would run.

@@ -131,7 +131,8 @@ fn what_is_faster_stays_with_its_undo_and_what_is_not_is_put_back() {
     assert_eq!(applied["undo"], json!(["ALTER SYSTEM SET commit_delay = '20000';"]));
     let commits = figure(applied, "commits").unwrap();
     assert_eq!(commits["is_faster"], true, "{commits:#}");
-    assert!(commits["saved"]["low"].as_f64().unwrap() > 0.3, "{commits:#}");
+    assert!(commits["saved"]["low"].as_f64().unwrap() > 0.0, "{commits:#}");
+    assert!(commits["saved"]["median"].as_f64().unwrap() > 0.3, "{commits:#}");
     assert!(figure(applied, "rows").is_some() && figure(applied, "statements").is_some(), "{applied:#}");
     assert!(find(&report, "commit.delay").is_none());
     assert_eq!(trial.sql("SHOW commit_delay"), "0");

