@@ -5,7 +5,7 @@ mod rounds;
 mod statements;
 
 pub(crate) use ranges::{KeyRange, OrderedColumn};
-pub(crate) use rounds::Round;
+pub(crate) use rounds::{Parents, Round, SelfReference};
 
 use howdah_connect::Connection;
 use howdah_message::{Message, setting};

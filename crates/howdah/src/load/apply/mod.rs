@@ -3,6 +3,7 @@
 mod ranges;
 mod refused_rows;
 mod second_look;
+mod self_references;
 
 use std::time::Instant;
 

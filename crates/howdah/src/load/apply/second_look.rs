@@ -11,6 +11,7 @@ use howdah_source::Input;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::refused_rows::{IMMEDIATE, NO_SECOND_LOOK, RefusedRow, records};
+use super::self_references::SelfReferences;
 use crate::catalog::load_id::LoadId;
 use crate::catalog::name::quote;
 use crate::catalog::table::RelationKind;
@@ -42,6 +43,14 @@ const SINGLE_COLUMN: &str = "
              where indrelid = to_regclass($1) and i.relname = $2 and indnkeyatts = 1) as k(columns)
       join pg_catalog.pg_attribute a on a.attrelid = to_regclass($1) and a.attnum = k.columns[1]
      where pg_catalog.cardinality(k.columns) = 1";
+
+/// What a second look found.
+struct Found {
+    /// The first record that the server refuses.
+    error: Error,
+    /// Parents that come later in the input were not called missing.
+    sees_later_parents: bool,
+}
 
 impl Load<'_> {
     /// The `error` of a load that was rolled back, with the record that it is about where it names none and that can be found.
@@ -101,17 +110,18 @@ impl Load<'_> {
         }
         self.control.enter(Phase::Judging);
         self.control.begin();
-        match self.find_refused(target, decision).await {
-            // Parents that come later in the input are missing where rows are tried piecemeal.
-            Ok(Some(found))
+        match self.find_refused(target, decision, &error).await {
+            // A parent in a later record may be missing for the one, and there for the other.
+            Ok(Some(Found { error: found, sees_later_parents }))
                 if decision.table.hazards.refers_to_itself
+                    && !(sees_later_parents && phase == Phase::Indexing)
                     && found.sqlstate() == Some("23503")
                     && found.detail() != error.detail() =>
             {
                 error
             }
             // What is built after the rows is built one after the other: the first that fails need not be of the first record.
-            Ok(Some(found))
+            Ok(Some(Found { error: found, .. }))
                 if is_same(&found, &error)
                     || is_out_of_order && is_conflict(&found)
                     || phase == Phase::Indexing && is_of_a_constraint(&found) =>
@@ -128,13 +138,18 @@ impl Load<'_> {
         }
     }
 
-    /// The first row of the input that the server refuses, on a connection of its own.
-    async fn find_refused(&self, target: &Target, decision: &Setup) -> Result<Option<Error>, Error> {
+    /// The first row of the input that the server refuses after a load of it failed with `error`, on a connection of its own.
+    async fn find_refused(
+        &self,
+        target: &Target,
+        decision: &Setup,
+        error: &Error,
+    ) -> Result<Option<Found>, Error> {
         let connection = tokio::select! {
             connected = target.connect() => Arc::new(connected?),
             () = self.control.cancelled() => return Err(cancelled()),
         };
-        let found = self.try_staged(&connection, target, decision).await;
+        let found = self.try_staged(&connection, target, decision, error).await;
         let ended = async {
             if found.is_err() {
                 let _ = connection.cancel().await;
@@ -151,11 +166,12 @@ impl Load<'_> {
         connection: &Arc<Connection>,
         target: &Target,
         decision: &Setup,
-    ) -> Result<Option<Error>, Error> {
+        error: &Error,
+    ) -> Result<Option<Found>, Error> {
         let table = &decision.table;
         let (relation, makes) = decision.strategy.judges(table);
         let names: Vec<&str> = decision.plan.columns.iter().map(|column| column.name.as_str()).collect();
-        let placing = Staging::to_judge(connection, table, LoadId::new(), &names, relation);
+        let placing = Staging::to_judge(connection, table, LoadId::new(), &names, relation.clone());
         let staging = self.interruptible(connection, placing).await?;
         let first = ["BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(), SHORT_WAIT.to_owned()];
         self.run_all(connection, &first).await?;
@@ -164,6 +180,12 @@ impl Load<'_> {
         }
         self.add_columns(connection, decision).await?;
         self.run_all(connection, &[makes, vec![staging.create_sql()]].concat()).await?;
+        let is_locked = matches!(decision.strategy, PublishStrategy::Rebuild(_));
+        // Triggers may give a row another parent than its record has.
+        let own = match table.hazards.refers_to_itself && !table.has_row_triggers {
+            true => self.self_references(connection, &relation, is_locked).await?,
+            false => SelfReferences::default(),
+        };
 
         let plan = Arc::new(decision.plan.staged(staging.ordinal())?);
         let (relation_name, relation) = staging.relation();
@@ -191,14 +213,15 @@ impl Load<'_> {
         workers.shutdown();
         sent?;
 
-        self.run_all(connection, &[IMMEDIATE.to_owned(), Savepoint::ROWS.set()]).await?;
+        let when = [IMMEDIATE.to_owned()].into_iter().chain(own.put_off());
+        self.run_all(connection, &when.chain([Savepoint::ROWS.set()]).collect::<Vec<_>>()).await?;
         let round = Round::first(&staging);
         let total = self.lay_out(connection, &staging, &round).await?;
         // Below the one that settled rows leave behind.
         self.run_all(connection, &[Savepoint::BOTTOM.set(), Savepoint::ROWS.set()]).await?;
-        let Some((at, refusal)) = self.first_refused(connection, &staging, &round, total).await? else {
-            return Ok(None);
-        };
+        let (refused, sees_later_parents) =
+            self.first_wrong(connection, &staging, &round, total, &own, error).await?;
+        let Some((at, refusal)) = refused else { return Ok(None) };
         let column = self.single_column(connection, &refusal).await?;
         let mut refused = vec![self.refuse(connection, &round, at, refusal).await?];
         // Of two rows that cannot both be there, either may be the wrong one.
@@ -218,7 +241,8 @@ impl Load<'_> {
             let said = error.detail().map(|detail| format!("{detail} ")).unwrap_or_default();
             error = error.with_detail(format!("{said}The first such record is {other}."));
         }
-        Ok(Some(decision.strategy.hidden_names(table).reveal(error)))
+        let error = decision.strategy.hidden_names(table).reveal(error);
+        Ok(Some(Found { error, sees_later_parents }))
     }
 
     /// The first row before row `at` with which that cannot be there; `None` where it cannot be there at all.

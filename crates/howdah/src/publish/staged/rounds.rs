@@ -13,6 +13,26 @@ pub(crate) struct Round<'a> {
     number: u32,
 }
 
+/// A foreign key of a table to itself.
+pub(crate) struct SelfReference {
+    /// Schema and name.
+    pub(crate) constraint: (String, String),
+    pub(crate) columns: Vec<String>,
+    /// The columns of the parent, one for each of those.
+    pub(crate) parents: Vec<String>,
+    /// What compares a parent's column with one of those.
+    pub(crate) operators: Vec<String>,
+}
+
+/// Where the parents are of rows that refer to each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parents {
+    /// In the table: all rows to try were applied.
+    Applied,
+    /// In the table, or still among the rows to try.
+    AppliedOrNot,
+}
+
 impl<'a> Round<'a> {
     /// The first round.
     pub(crate) fn first(staging: &'a Staging) -> Self {
@@ -88,6 +108,42 @@ impl<'a> Round<'a> {
             rows.end
         );
         self.staging.apply_rows_sql(&rows, &KeyRange::default())
+    }
+
+    /// Finds the rank of the first of `rows` rows whose parent is not there, and 0 where there is none. `None` where the input does not
+    /// say: values that are not in it are made as rows come.
+    pub(crate) fn first_orphan_sql(
+        &self,
+        key: &SelfReference,
+        rows: usize,
+        parents: Parents,
+    ) -> Option<String> {
+        let (relation, rank) = (self.relation(), self.rank());
+        let is_staged = |names: &[String]| {
+            names.iter().all(|name| self.staging.columns.iter().any(|(staged, _)| staged == name))
+        };
+        let are_applied = parents == Parents::Applied;
+        if !is_staged(&key.columns) || !are_applied && !is_staged(&key.parents) {
+            return None;
+        }
+        let pairs =
+            || key.columns.iter().map(|name| quote(name)).zip(key.parents.iter().map(|name| quote(name)));
+        let lacks = |parents: &str| {
+            let equal = pairs()
+                .zip(&key.operators)
+                .map(|((column, parent), equals)| format!("p.{parent} {equals} s.{column}"));
+            format!(
+                " AND NOT EXISTS (SELECT FROM {parents} AS p WHERE {})",
+                equal.collect::<Vec<_>>().join(" AND ")
+            )
+        };
+        let refers: Vec<String> = pairs().map(|(column, _)| format!("s.{column} IS NOT NULL")).collect();
+        Some(format!(
+            "SELECT coalesce(min(s.{rank}), 0) FROM {relation} AS s WHERE s.{rank} BETWEEN 1 AND {rows} AND {}{}{}",
+            refers.join(" AND "),
+            lacks(&self.staging.target),
+            if are_applied { String::new() } else { lacks(&relation) },
+        ))
     }
 
     /// Notes that row `at` was refused, and answers with its place in the input.
