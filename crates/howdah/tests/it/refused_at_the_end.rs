@@ -245,6 +245,15 @@ fn records_whose_parents_come_later_hide_no_wrong_one() {
         database.file("parts.csv", with(&[(1, "1,4000,1"), (400, "400,8888,400"), (900, "900,7777,1")]));
     let error = refused(&database, &options(&file, "p").mode(Mode::Append), "partitioned");
     assert_eq!(error.location().and_then(|at| at.line), Some(402), "{error:?}");
+    // Keys that the table makes are others the second time.
+    database.sql(
+        "CREATE TABLE made (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, b int REFERENCES made, u int)",
+    );
+    let file = database.file("made.csv", with(&[(300, "300,8888,300"), (999, "999,1,999")]));
+    let wanted = options(&file, "made").mode(Mode::Append).skip_columns(["id"]);
+    let error = refused(&database, &wanted.indexes(Indexes::Rebuild), "keys that are made");
+    assert!(error.detail().unwrap().contains("Key (b)=("), "{error:?}");
+    assert!(error.location().is_none_or(|at| at.line == Some(302)), "{error:?}");
     // Without the right to alter the table.
     let role = format!("child_{}", database.name());
     database.sql(&format!(

@@ -183,7 +183,7 @@ impl Load<'_> {
         let is_locked = matches!(decision.strategy, PublishStrategy::Rebuild(_));
         // Triggers may give a row another parent than its record has.
         let own = match table.hazards.refers_to_itself && !table.has_row_triggers {
-            true => self.self_references(connection, &relation, is_locked).await?,
+            true => self.self_references(connection, &relation, &names, is_locked).await?,
             false => SelfReferences::default(),
         };
 

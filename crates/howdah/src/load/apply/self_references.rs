@@ -1,6 +1,7 @@
 //! Foreign keys of a table to itself while its rows are judged one after the other: a parent may come later in the input.
 
 use howdah_connect::Connection;
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -65,27 +66,31 @@ impl SelfReferences {
 type Refusal = (usize, tokio_postgres::Error);
 
 impl Load<'_> {
-    /// The foreign keys of `relation` to itself, in an open transaction; none where one belongs to the table that it is a part of, or
-    /// compares periods. Where nobody else may use the table anyhow, they are made such as can be put off.
+    /// The foreign keys of `relation` to itself, in an open transaction, if the input has all `columns` of theirs: what is made as
+    /// rows come is made in another way when they come again. None where one belongs to the table that it is a part of, or compares
+    /// periods. Where nobody else may use the table anyhow, they are made such as can be put off.
     pub(super) async fn self_references(
         &self,
         connection: &Connection,
         relation: &str,
+        columns: &[&str],
         is_locked: bool,
     ) -> Result<SelfReferences, Error> {
         let parameters: [(&(dyn ToSql + Sync), Type); 1] = [(&relation, Type::TEXT)];
         let asking = connection.client().query_typed(SELF_REFERENCES, &parameters);
         let rows = self.stoppable(connection, asking).await?;
-        if rows.is_empty() || !rows.iter().all(|row| row.get(0)) {
-            return Ok(SelfReferences::default());
-        }
-        let keys = rows.iter().map(|row| SelfReference {
+        let key = |row: &Row| SelfReference {
             constraint: (row.get(1), row.get(2)),
             columns: row.get(3),
             parents: row.get(4),
             operators: row.get(5),
-        });
-        let mut found = SelfReferences { keys: keys.collect(), are_deferrable: false };
+        };
+        let mut found = SelfReferences { keys: rows.iter().map(key).collect(), are_deferrable: false };
+        let is_there = |name: &String| columns.contains(&name.as_str());
+        let are_there = found.keys.iter().all(|key| key.columns.iter().chain(&key.parents).all(is_there));
+        if found.keys.is_empty() || !rows.iter().all(|row| row.get(0)) || !are_there {
+            return Ok(SelfReferences::default());
+        }
         if is_locked {
             found.are_deferrable = self.make_deferrable(connection, relation, &found).await?;
         }
@@ -157,8 +162,9 @@ impl Load<'_> {
         parents: Parents,
     ) -> Result<Option<Refusal>, Error> {
         let mut first = None;
-        for sql in keys.iter().filter_map(|key| round.first_orphan_sql(key, rows, parents)) {
-            let [rank]: [u64; 1] = self.counts(connection, &sql).await?;
+        for key in keys {
+            let [rank]: [u64; 1] =
+                self.counts(connection, &round.first_orphan_sql(key, rows, parents)).await?;
             let found = usize::try_from(rank).ok().and_then(|rank| rank.checked_sub(1));
             first = first.into_iter().chain(found).min();
         }

@@ -110,22 +110,9 @@ impl<'a> Round<'a> {
         self.staging.apply_rows_sql(&rows, &KeyRange::default())
     }
 
-    /// Finds the rank of the first of `rows` rows whose parent is not there, and 0 where there is none. `None` where the input does not
-    /// say: values that are not in it are made as rows come.
-    pub(crate) fn first_orphan_sql(
-        &self,
-        key: &SelfReference,
-        rows: usize,
-        parents: Parents,
-    ) -> Option<String> {
+    /// Finds the rank of the first of `rows` rows whose parent is not there, and 0 where there is none. All columns of the `key` are staged.
+    pub(crate) fn first_orphan_sql(&self, key: &SelfReference, rows: usize, parents: Parents) -> String {
         let (relation, rank) = (self.relation(), self.rank());
-        let is_staged = |names: &[String]| {
-            names.iter().all(|name| self.staging.columns.iter().any(|(staged, _)| staged == name))
-        };
-        let are_applied = parents == Parents::Applied;
-        if !is_staged(&key.columns) || !are_applied && !is_staged(&key.parents) {
-            return None;
-        }
         let pairs =
             || key.columns.iter().map(|name| quote(name)).zip(key.parents.iter().map(|name| quote(name)));
         let lacks = |parents: &str| {
@@ -138,12 +125,12 @@ impl<'a> Round<'a> {
             )
         };
         let refers: Vec<String> = pairs().map(|(column, _)| format!("s.{column} IS NOT NULL")).collect();
-        Some(format!(
+        format!(
             "SELECT coalesce(min(s.{rank}), 0) FROM {relation} AS s WHERE s.{rank} BETWEEN 1 AND {rows} AND {}{}{}",
             refers.join(" AND "),
             lacks(&self.staging.target),
-            if are_applied { String::new() } else { lacks(&relation) },
-        ))
+            if parents == Parents::Applied { String::new() } else { lacks(&relation) },
+        )
     }
 
     /// Notes that row `at` was refused, and answers with its place in the input.
