@@ -21,7 +21,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # The same made-up cases everywhere: PROPTEST_RNG_SEED=… gives others.
 export PROPTEST_RNG_SEED ?= 20261
 # Several processes: they wait for servers and compilers. Those that compute are one a core already.
-PYTEST := $(BIN)/pytest --numprocesses $(shell echo $$(($$(nproc) + 1))) --dist loadgroup --durations 15 --durations-min 10
+PYTEST := $(BIN)/pytest --numprocesses $(shell echo $$(($$(nproc) + 1))) --dist loadgroup --no-loadscope-reorder --durations 15 --durations-min 10
 PYTHON_FILES := python bench .ci/step .ci/steady
 TABLE = $(if $(filter $@,$(lastword $(MAKECMDGOALS))),@$(STEP) --table)
 

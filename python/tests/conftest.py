@@ -89,11 +89,17 @@ def environment(server: howdah.Server) -> dict[str, str]:
 
 # Fixtures that are too large for more than one process.
 _SHARED = {"spark", "_ray"}
+# Groups that take minutes.
+_FIRST = ["spark", "rust", "_ray"]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests in one process that share something: those of a file at least, which sets it up once."""
+    """Keep tests in one process that share something: those of a file at least, which sets it up once.
+
+    What takes longest begins first, so that no process is left alone with it in the end.
+    """
+    ranks = {}
     for item in items:
         module = item.getparent(pytest.Module)
         used = vars(module.obj).values() if module is not None else ()
@@ -101,7 +107,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             getattr(one, "__module__", getattr(one, "__name__", "")) == "rust_program" for one in used
         )
         shared = ["rust"] if compiles else sorted(_SHARED.intersection(getattr(item, "fixturenames", ())))
-        item.add_marker(pytest.mark.xdist_group(shared[0] if shared else item.path.name))
+        group = shared[0] if shared else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+        ranks[item] = _FIRST.index(group) if group in _FIRST else len(_FIRST)
+    items.sort(key=lambda item: ranks[item])
 
 
 _SECRET = pytest.StashKey[str]()

@@ -15,6 +15,8 @@ PROGRAMS = PROJECT / "programs"
 """Programs that have a build of their own: each is a `main.rs`."""
 BUILD = ROOT / "build" / "codegen" / "rust"
 """The same place each time, so that nothing is left in the target folder, and as deep as the project."""
+RUNTIME = "--features=runtime"
+"""All programs have it: with other features their libraries would be compiled once more."""
 
 
 def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -25,9 +27,7 @@ def cargo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
 
 
-def compiled(
-    modules: Iterable[Sql], programs: dict[str, str], generated: Path | None = None, *features: str
-) -> Path:
+def compiled(modules: Iterable[Sql], programs: dict[str, str], generated: Path | None = None) -> Path:
     """Compile modules or generated code with programs, without a warning. Give what has them all."""
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(PROJECT, BUILD)
@@ -41,7 +41,7 @@ def compiled(
         shutil.copytree(generated, sources, dirs_exist_ok=True)
     for name, text in programs.items():
         (sources / name).write_text(text)
-    done = cargo("build", *(f"--features={feature}" for feature in features))
+    done = cargo("build", RUNTIME)
     assert done.returncode == 0, done.stderr
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     return Path(target) / "debug" / "generated"
@@ -78,7 +78,7 @@ def compile_libraries() -> None:
     shutil.copytree(PROJECT, BUILD)
     (BUILD / "src" / "main.rs").write_text("fn main() {}\n")
     # Where crates are missing, the tests say so.
-    cargo("build", "--features=runtime")
+    cargo("build", RUNTIME)
 
 
 if __name__ == "__main__":
