@@ -100,7 +100,7 @@ def same_bytes(database: Database) -> None:
 
 def test_rust_writes_other_bytes_or_leaves_some(database: Database, tmp_path: Path) -> None:
     write([plain()], "rust/postgres", tmp_path)
-    write([ours()], "rust/postgres", tmp_path)
+    write([ours()], "rust/postgres", tmp_path, "runtime")
     (tmp_path / "model.json").unlink()
     text = (rust_program.PROGRAMS / "runtime.rs").read_text()
     program = rust_program.compiled([], {"main.rs": text}, tmp_path)
@@ -116,7 +116,7 @@ def test_rust_writes_other_bytes_or_leaves_some(database: Database, tmp_path: Pa
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     """Give both modules."""
     monkeypatch.syspath_prepend(tmp_path)
-    return plain().load(tmp_path), ours().load(tmp_path)
+    return plain().load(tmp_path), ours().load(tmp_path, "runtime")
 
 
 def rows(code: ModuleType, row: Generated) -> list[Generated]:
@@ -287,7 +287,7 @@ def test_python_appends_twice_or_counts_anew(
 
 
 def test_python_of_the_runtime_is_typed(tmp_path: Path) -> None:
-    write([ours()], "python/postgres", tmp_path)
+    write([ours()], "python/postgres", tmp_path, "runtime")
     (tmp_path / "wrong.py").write_text(
         "import psycopg\nfrom typing import Any\nfrom ours import Ours, TRow, WRow\n\n"
         "def use(connection: psycopg.Connection[Any], row: TRow, other: WRow) -> None:\n"
